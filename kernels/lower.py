@@ -28,6 +28,7 @@ from .kernel_ir.dedup import Kernels
 from .schedule.by_hand import launch_by_hand
 from .schedule.cpu import lanes_over_rows, seghist, segmap
 from .schedule.cpu.filters import filters_in
+from .schedule.cpu.scan_and_map import followers_in, run_both
 from .schedule.cpu.segmap import SEGSCATTER, sequential
 from .schedule.cpu.unroll_and_jam_loop import gen_soac
 from .schedule.cuda import seghist as gpu_seghist
@@ -37,7 +38,7 @@ from .schedule.cuda import segscan as gpu_segscan
 from .schedule.cuda.inner_points import points
 from .schedule.cuda.mapping import best_layout
 from .schedule.cuda.scalars_by_address import by_address
-from .schedule.host_builder import BestMapping, HostBuilder, Scheduled
+from .schedule.host_builder import BestMapping, Follower, HostBuilder, Scheduled
 from .schedule.kernel_builder import InnerSchedules, NotLowerable
 from .schedule.queries import has_segop
 from .schedule.table import SegOp, Segop, Table, bound, run
@@ -124,21 +125,26 @@ def lower_body(h: HostBuilder, body: Body) -> HostBody:
 def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> tuple[HostStm, ...]:
     """The host statements of the flat statements of a body; those emitted for others of `h` stay as they are."""
     saved, h.out = h.out, []
-    filters, turned = h.filters, h.turned
+    filters, turned, followers = h.filters, h.turned, h.followers
     if h.machine.name == CPU.name:
         h.filters, h.turned = filters_in(stms, result), turned_in(stms, result)
-    guards = comparisons(Body(stms, ()))
+        h.followers = followers_in(stms, result, h.filters)
+    guards, waiting = comparisons(Body(stms, ())), {one.scan.pat[0].name for one in h.followers.values()}
     for stm in stms:
         match stm.exp:
             case core.If(Var(cond), then, orelse) if cond in guards:
                 sides = (lower_side(h, then, (guards[cond][0], True)), lower_side(h, orelse, (guards[cond][0], False)))
                 h.emit(stm.pat, HostIf(Var(cond), *sides), stm.loc)
+            case core.SegScan() if stm.pat[0].name in waiting:
+                pass
+            case core.SegMap() if stm.pat[0].name in h.followers:
+                lower_both(h, h.followers[stm.pat[0].name])
             case _ if stm.pat and stm.pat[0].name in h.replaced:
                 for other in h.replaced[stm.pat[0].name] or ():
                     lower_stm(h, other)
             case _:
                 lower_stm(h, stm)
-    h.filters, h.turned = filters, turned
+    h.filters, h.turned, h.followers = filters, turned, followers
     done, h.out = tuple(h.out), saved
     return done
 
@@ -179,6 +185,18 @@ def lower_stm(h: HostBuilder, stm: Stm) -> None:
         case _:
             h.note_view(stm)
             h.emit(stm.pat, exp, stm.loc)
+
+
+def lower_both(h: HostBuilder, one: Follower) -> None:
+    """Emits a scan and the map behind it, as one where that is possible."""
+    exp = one.scan.exp
+    assert isinstance(exp, core.SegScan)
+    h.considered, h.nesting = [], 0
+    if tried(h, lambda: run_both(Segop(h, one.scan, exp, one.scan.pat[0].name.base, []), one)) is None:
+        h.observe(Scheduled(h.entry, one.scan, h.side, tuple(h.considered), None))
+    else:
+        lower_stm(h, one.scan)
+        lower_stm(h, one.map)
 
 
 def turned_in(stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Mapping[Name, Stm]:

@@ -39,6 +39,7 @@ from .graph import (
     node_of,
     scope_of,
 )
+from .joins import join
 from .kept import read_through_filters
 from .late_rows import split_at_rows
 from .loops import loop_to_map
@@ -88,15 +89,16 @@ def _rewritten(body: Body, outside: dict[Name, Stm], context: Context) -> Body:
     return Body(tuple(inside), body.result)
 
 
-def fuse_body(body: Body, context: Context) -> Body:
-    """`body` with the SOACs in it fused, at every depth."""
+def fuse_body(body: Body, context: Context, in_nest: bool = False) -> Body:
+    """`body` with the SOACs in it fused, at every depth; `in_nest`: it belongs to a function of a SOAC."""
     nodes = [node_of(_interchanged(stm, context)) for stm in body.stms]
     scope = scope_of(body, nodes, context)
     for node in nodes:
         scope.waiting.subtract(node.free)
-        scope.add(_swallow_all(node, scope) if isinstance(node.stm.exp, Soac) else node)
+        made = (join(node, scope) if in_nest else None) or node
+        scope.add(_swallow_all(made, scope) if isinstance(made.stm.exp, Soac) else made)
     stms = [node.stm for node in scope.nodes if node is not None]
-    return Body(tuple(_fuse_inside(stm, context) for stm in stms), body.result)
+    return Body(tuple(_fuse_inside(stm, context, in_nest) for stm in stms), body.result)
 
 
 def _interchanged(stm: Stm, context: Context) -> Stm:
@@ -108,11 +110,12 @@ def _interchanged(stm: Stm, context: Context) -> Stm:
     return made
 
 
-def _fuse_inside(stm: Stm, context: Context) -> Stm:
+def _fuse_inside(stm: Stm, context: Context, in_nest: bool) -> Stm:
     inner = bodies(stm.exp)
     if not inner:
         return stm
-    return replace(stm, exp=with_bodies(stm.exp, tuple(fuse_body(body, context) for body in inner)))
+    in_nest = in_nest or isinstance(stm.exp, Soac)
+    return replace(stm, exp=with_bodies(stm.exp, tuple(fuse_body(body, context, in_nest) for body in inner)))
 
 
 def _swallow_all(node: Node, scope: Scope) -> Node:

@@ -269,7 +269,7 @@ def simplify_unary(exp: Exp, env: Env) -> Exp | None:
 
 
 def gather_constants(exp: Exp, env: Env) -> Exp | None:
-    """(x + c) + d ⟶ x + (c+d), x - c the same;  (x * c) * d ⟶ x * (c*d);  (x + y) - y ⟶ x;
+    """(x + c) + d ⟶ x + (c+d), x - c the same;  (x * c) * d ⟶ x * (c*d);  (x + y) - y, (x - y) + y ⟶ x;
     x - (x - y) ⟶ y        [S-Gather] (integers)
 
     Exact since integers wrap."""
@@ -280,6 +280,14 @@ def gather_constants(exp: Exp, env: Env) -> Exp | None:
                     return Copied(a if b == y else b)
                 case _, PrimOp(Op.SUB, _, (a, b)) if a == x:
                     return Copied(b)
+                case _:
+                    pass
+        case PrimOp(Op.ADD, prim, (x, y)) if prim.is_int:
+            match env.definition(x), env.definition(y):
+                case (PrimOp(Op.SUB, _, (a, b)), _) if b == y:
+                    return Copied(a)
+                case (_, PrimOp(Op.SUB, _, (a, b))) if b == x:
+                    return Copied(a)
                 case _:
                     pass
         case _:

@@ -98,6 +98,18 @@ class Filter:
     read: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """A map in a flat body that reads a scan at its own point, and what it computes there: `taken` says by which names
+    `body` has the results of the scan. `kept`: the results of the scan that others read, too."""
+
+    scan: Stm
+    map: Stm
+    body: core.Body
+    taken: Mapping[Name, int]
+    kept: tuple[int, ...]
+
+
 class BestMapping(Protocol):
     """The kernel that `build` makes, launched with the product of `blocks`, in the order of `dims` and
     with the copies of inputs that cost least."""
@@ -114,9 +126,9 @@ class HostBuilder:
     the last side of a guard on the way to what is being built. `others`: how many kernels other entries had made
     before. `computed`: what scalars are; `order`: of the dimensions of a space, while mappings are tried; `mapped`: how
     a machine with many threads chooses these. `considered`: the schedules that were looked at for the present segop, at
-    a `nesting` of tables; `observe` gets them. `filters` of the present body, by the first results of their scans;
-    `turned`: the only readers of results of scans, which rearrange them; `replaced`: what stands for later statements,
-    by their first results, where a schedule has done their work."""
+    a `nesting` of tables; `observe` gets them. `filters` of the present body, by the first results of their scans, and
+    `followers` of scans; `turned`: the only readers of results of scans, which rearrange them; `replaced`: what stands
+    for later statements, by their first results, where a schedule has done their work."""
 
     entry: str
     names: Names
@@ -138,6 +150,7 @@ class HostBuilder:
     order: tuple[int, ...] | None = None
     mapped: BestMapping | None = None
     filters: Mapping[Name, Filter] = field(default_factory=dict[Name, Filter])
+    followers: Mapping[Name, Follower] = field(default_factory=dict[Name, Follower])
     turned: Mapping[Name, Stm] = field(default_factory=dict[Name, Stm])
     replaced: dict[Name, tuple[Stm, ...] | None] = field(default_factory=dict[Name, "tuple[Stm, ...] | None"])
 

@@ -25,7 +25,7 @@ from ...analysis.cost import EXTENT
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, KVar
 from .. import soacs
-from ..host_builder import HostBuilder, Made
+from ..host_builder import Follower, HostBuilder, Made
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, scalar
 from ..soacs import is_simple, k_lambda, neutral_of, put
 from ..space import bind_segment, bind_space, output, row_of, segment_screma
@@ -44,6 +44,13 @@ class Chain:
     counters: Name
     flags: Name
     totals: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Followed(Segop[core.SegScan]):
+    """A scan with the map that is computed with it, whose results are the last of all."""
+
+    follower: Follower
 
 
 def whole_or_not(s: Segop[core.SegScan]) -> bool | str:
@@ -66,7 +73,8 @@ def scan_chunks(s: Segop[core.SegScan], _: bool) -> None:
 
 
 WHOLE = Schedule("whole segments", scan_whole, whole_or_not)
-SEGMENTS: Table = (WHOLE, Schedule("chain of chunks", scan_chunks))
+CHUNKS = Schedule("chain of chunks", scan_chunks)
+SEGMENTS: Table = (WHOLE, CHUNKS)
 
 
 def scanned_in(exp: core.SegScan) -> int:
@@ -76,12 +84,13 @@ def scanned_in(exp: core.SegScan) -> int:
 
 def chain_of(s: Segop[core.SegScan]) -> Chain:
     """Flags and the counter begin as 0."""
-    h, ns = s.h, scanned_in(s.exp)
+    h = s.h
     chunks, length = chunks_of(h, s.outer, s.exp.space.widths[-1])
     blocks = h.op(Op.MUL, h.product(s.outer), chunks)
     several = h.op(Op.GT, chunks, i64(1), base="several")
     room = h.choice(several, blocks, i64(1), "room")
-    totals = tuple(h.scratch("totals", Type(t.prim, (room,))) for _, t in s.outs[:ns])
+    scanned = (t.prim for scan in s.exp.scans for t in scan.op.ret)
+    totals = tuple(h.scratch("totals", Type(prim, (room,))) for prim in scanned)
     return Chain(chunks, length, h.zeros("counters", Prim.I64, i64(2)), h.zeros("flags", Prim.I32, room), totals)
 
 
@@ -105,11 +114,11 @@ def segscan_chunks(s: Segop[core.SegScan], chain: Chain) -> Made:
     refs = {k: row_of(b, output(b, name), indices) for k, (name, _) in enumerate(s.outs)}
     bounds = lo, b.add(lo, count)
     if not cut:
-        scan_part(b, exp, bounds, refs, ())
+        scan_part(b, s, bounds, refs, ())
         return h.finish(b, s.base)
     link = link_of(b, chain, number, chunk)
     carry = carry_of(b, exp, link, lambda: reduced(h, b, exp, indices, (lo, count)))
-    total = scan_part(b, exp, bounds, refs, carry)
+    total = scan_part(b, s, bounds, refs, carry)
     hand_on(b, exp, link, carry, total)
     return h.finish(b, s.base)
 
@@ -124,31 +133,42 @@ def scan_rows(s: Segop[core.SegScan], rows: tuple[Atom, Atom]) -> Made:
     refs = [output(b, name) for name, _ in s.outs]
     with b.loop(row, count):
         indices = bind_space(b, outer, b.add(first, row))
-        scan_part(b, exp, (ZERO, width), {k: row_of(b, ref, indices) for k, ref in enumerate(refs)}, ())
+        scan_part(b, s, (ZERO, width), {k: row_of(b, ref, indices) for k, ref in enumerate(refs)}, ())
     return s.h.finish(b, s.base)
 
 
 def scan_part(
     b: Builder,
-    exp: core.SegScan,
+    s: Segop[core.SegScan],
     bounds: tuple[Operand, Operand],
     refs: dict[int, ArrayRef],
     carry: tuple[Operand, ...],
 ) -> tuple[KVar, ...]:
-    """refs[j] := carry op (scan of the part), without a carry if there is none; gives the total of the part."""
+    """refs[j] := carry op (scan of the part), without a carry if there is none, and what a follower makes of it; gives
+    the total of the part."""
+    exp, follower = s.exp, s.follower if isinstance(s, Followed) else None
     op, neutral = k_lambda(b, exp.scans), neutral_of(b, exp.scans)
+    stored = refs if follower is None else {k: refs[n] for n, k in enumerate(follower.kept)}
     index = b.fresh("j", Prim.I64)
     with b.nested() as body:
         b.env[exp.space.dims[-1][0]] = index
         values = gen_body(b, exp.body, Mode.THREAD)
         for k, value in enumerate(values[len(neutral) :], start=len(neutral)):
-            put(b, refs[k], index, value, Mode.THREAD)
+            if k in stored:
+                put(b, stored[k], index, value, Mode.THREAD)
         scanned = tuple(scalar(v) for v in values[: len(neutral)])
     prefixes = tuple(b.fresh("prefix", v.prim) for v in op.left)
     total = tuple(b.fresh("total", v.prim) for v in op.left)
     with b.nested() as after:
-        for k, value in enumerate(combined(b, exp, carry, prefixes) if carry else prefixes):
-            put(b, refs[k], index, value, Mode.THREAD)
+        found = combined(b, exp, carry, prefixes) if carry else prefixes
+        for k, value in enumerate(found):
+            if k in stored:
+                put(b, stored[k], index, value, Mode.THREAD)
+        if follower is not None:
+            given = (*found, *values[len(neutral) :])
+            b.env.update({name: given[k] for name, k in follower.taken.items()})
+            for k, value in enumerate(gen_body(b, follower.body, Mode.THREAD), start=len(follower.kept)):
+                put(b, refs[k], index, value, Mode.THREAD)
     b.emit(kir.BlockScan(prefixes, total, index, *bounds, tuple(body), scanned, op, neutral, neutral, tuple(after)))
     return total
 

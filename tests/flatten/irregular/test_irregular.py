@@ -199,7 +199,7 @@ CASES = {
     ),
     "rows side by side": (
         "[n]i32",
-        f"map2 (\\xs y -> {SIZE} in i32.sum (scan (+) 0 (xs ++ {COUNT}))) xss ys",
+        f"map2 (\\xs y -> {SIZE} in i32.sum (scan (+) 0 (xs ++ scan (+) 0 ({COUNT})))) xss ys",
         {Rule.CONCAT, Rule.FLAT_SCAN},
     ),
     "branch of varying condition": (

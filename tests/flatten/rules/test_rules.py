@@ -72,10 +72,10 @@ RULES = {
     "rotated dimensions": ("[n][k][m]i32", "map (\\a -> transpose (map (map (+ 1)) a)) xsss", {Rule.REARRANGE}),
     "reshape": ("[n]i32", "map (\\a -> reduce (+) 0 (flatten a)) xsss", {Rule.RESHAPE}),
     "reversed": ("[n][m]i32", "map (\\xs -> scan (+) 0 (reverse xs)) xss", {Rule.GR_SCAN}),
-    "concat": ("[n][]i32", "map (\\xs -> scan (+) 0 (xs ++ map (+ 1) xs)) xss", {Rule.CONCAT}),
+    "concat": ("[n][]i32", "map (\\xs -> scan (+) 0 (xs ++ scan (+) 0 xs)) xss", {Rule.CONCAT}),
     "concat of three": (
         "[n][]i32",
-        "map (\\xs -> scan (+) 0 (concat xs (concat (map (+ 1) xs) xs))) xss",
+        "map (\\xs -> scan (+) 0 (concat xs (concat (scan (+) 0 xs) xs))) xss",
         {Rule.CONCAT},
     ),
     "column sums": ("[m]i32", "reduce (map2 (+)) (replicate m 0) xss", {Rule.IRWIM}),

@@ -129,6 +129,29 @@ def test_maps_read_at_an_index_keep_their_meaning(n: int) -> None:
             np.testing.assert_array_equal(x, y, strict=True)
 
 
+JOINS = """
+entry main [n][m] (xss: [n][m]i32) (t: i32): ([n]i32, [n][]i32, [n][]i32) =
+  let wave = map (\\xs -> i32.sum (map (\\x -> x * x) ([t] ++ map (+ t) xs ++ replicate 2 xs[0] ++ map (* t) xs))) xss
+  let turned = map (\\xs -> let (as, bs) = unzip (map (\\x -> (x - t, x * t)) xs) in bs ++ as) xss
+  let steps = map (\\xs -> let ys = map (+ 1) xs in (xs ++ ys) ++ map (\\x -> x - t) xs) xss
+  in (wave, turned, steps)
+"""
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 1), (4, 5)])
+def test_joined_maps_keep_their_meaning(shape: tuple[int, int]) -> None:
+    prog = simplify(inline(compile_text(JOINS, "joins.soac")))
+    once, rules = fused_once(prog)
+    assert rules.count("join") >= 2
+    args = [np.arange(shape[0] * shape[1], dtype=np.int32).reshape(shape) - 3, np.int32(5)]
+    expected, _ = interpret(prog, "main", args)
+    for after in (once, fuse(prog)):
+        check(after, Stage.CORE)
+        found, _ = interpret(after, "main", args)
+        for x, y in zip(expected, found, strict=True):
+            np.testing.assert_array_equal(x, y, strict=True)
+
+
 SUMS = """
 entry main [n] (k: i64) (is: [n]i64) (js: [n]i64) (xs: [n]f64) =
   let ks = map (% k) is

@@ -56,6 +56,7 @@ from tests.support.property.shapes_flat import (
 from tests.support.property.shapes_fusion import (
     with_filter,
     with_gathered,
+    with_joined,
     with_last_of_scan,
     with_late_rows,
     with_loop_of_map,
@@ -193,6 +194,7 @@ SHAPES: dict[str, Shape] = {
     "fuse_map_scatter": Shape(with_map_scatter, (0, *DEEP)),
     "fuse_horizontally": Shape(with_neighbours, (0, *DEEP)),
     "fuse_gather": Shape(with_gathered, (0, *DEEP)),
+    "join": Shape(with_joined, DEEP),
     "read_through_filters": Shape(with_filter, (0, *DEEP)),
     "scatter_parts": Shape(with_parts, (0, *DEEP)),
     "last_of_scan": Shape(with_last_of_scan, (0, *DEEP)),

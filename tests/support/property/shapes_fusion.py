@@ -110,6 +110,20 @@ def with_gathered(b: Block) -> None:
     gathered(b, *made[0])
 
 
+def with_joined(b: Block) -> None:
+    """A map beside the array that it has read, or twice, as one row, which is reduced."""
+    m = b.maker
+    made = mapped_ints(b, source := rows(b, 1), (number(b),))
+    ((name, t), (other, _)) = (made[0], source[0])
+    n = t.shape[0]
+    width = b.let("width", I64, core.PrimOp(Op.ADD, Prim.I64, (n, n)))
+    parts = m.pick(((name, other), (other, name), (name, name)))
+    row = b.let("row", I32.array_of(width), core.Concat(parts, width)).name
+    gone(b, made)
+    operate(b, ((row, I32.array_of(width)),), (), reds=(scalar_operator(b),))
+    b.env.pop(row, None)
+
+
 def with_filter(b: Block) -> None:
     """What is kept of an array is reduced, mapped, counted or kept again, and nothing else reads it."""
     m = b.maker

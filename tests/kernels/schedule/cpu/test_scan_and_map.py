@@ -1,0 +1,62 @@
+"""Scans with the maps that read them: which are one kernel, and what they give at all sizes, on one thread and two."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import soac
+from soac.frontend.compile import compile_text
+from soac.ir.machine import CPU, Mode
+from soac.pipeline import compile_core
+
+SOURCE = """
+entry shifted [n] (first: i64) (xs: [n]i32): [n]i64 = map (+ first) (scan (+) 0 (map i64.i32 xs))
+entry both [n] (xs: [n]i32): ([n]i32, [n]f64) = let s = scan (+) 0 xs in (s, map (\\x -> f64.sqrt (f64.i32 (x * x))) s)
+entry beside [n] (xs: [n]i32): [n]i32 =
+  let (ss, ds) = unzip (map (\\x -> (x, 2 * x)) xs) in map3 (\\s d x -> s + d * x) (scan i32.max i32.lowest ss) ds xs
+entry pairs [n] (xs: [n]i32): ([n]i32, [n]bool) =
+  unzip (map (\\(a, b) -> (a - b, a > b)) (scan (\\(a, b) (c, d) -> (a + c, i32.max b d)) (0, i32.lowest) (zip xs xs)))
+entry rows [n] (xs: [n]i32): [][]i32 =
+  #[flattening(only_inner)] map (\\k -> map (* 3) (scan (+) 0 (map (+ k) xs))) (0i32..<8)
+entry read_later [n] (xs: [n]i32): ([n]i32, i32) =
+  let s = scan (+) 0 xs in (map (+ 1) s, i32.sum (map (\\x -> x * x) s))
+"""
+SIZES = (0, 1, 17, 1001, 65537, 200_000)
+
+
+@pytest.fixture(scope="module")
+def program() -> soac.Program:
+    return soac.compile(SOURCE, "scans.soac")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n", SIZES)
+def test_what_is_given(program: soac.Program, n: int, threads: int) -> None:
+    xs = np.random.default_rng(n).integers(-5, 6, n).astype(np.int32)
+    sums, most = np.cumsum(xs, dtype=np.int32), np.maximum.accumulate(xs)
+    rows = [3 * np.cumsum(xs + np.int32(k), dtype=np.int32) for k in range(8)]
+    expected = {
+        "shifted": [sums.astype(np.int64) + 7], "both": [sums, np.abs(sums).astype(np.float64)],
+        "beside": [most + 2 * xs * xs], "pairs": [sums - most, sums > most], "rows": [np.array(rows)],
+        "read_later": [sums + 1, np.sum(sums * sums, dtype=np.int32)],
+    }  # fmt: skip
+    for entry, results in expected.items():
+        found = program.call(entry, [np.int64(7), xs] if entry == "shifted" else [xs], threads=threads)
+        for one, other in zip(found, results, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "body, kernels",
+    [
+        ("map (+ 1) (scan (+) 0 xs)", 1),
+        ("map2 (\\s x -> s * x) (scan (+) 0 xs) (reverse xs)", 1),
+        ("map (10 /) (scan (+) 0 xs)", 2),
+        ("let s = scan (+) 0 xs in map (\\i -> s[n - 1 - i] + 1) (iota n)", 2),
+        ("let s = scan (+) 0 xs in let t = i32.sum xs in map (/ 2) (map (* t) s)", 3),
+    ],
+)
+def test_what_is_one_kernel(body: str, kernels: int) -> None:
+    prog = compile_text(f"entry main [n] (xs: [n]i32): [n]i32 = {body}", "main.soac")
+    assert len(compile_core(prog, Mode.INCREMENTAL, CPU).host.kernels) == kernels
