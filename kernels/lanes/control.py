@@ -16,6 +16,8 @@ from ...ir.types import Const, Prim
 from ..analysis.speculation import is_harmless
 from ..kernel_ir.nodes import (
     Assign,
+    BoundsCheck,
+    Check,
     Declare,
     For,
     KConvert,
@@ -253,9 +255,11 @@ def thread_loop(
     body: Callable[[], None],
     between: Callable[[], None],
     begins: str | None = None,
+    copies: bool = False,
 ) -> None:
     """`body` for each group of lanes: full groups with nothing masked, `between`, full vectors one by one, then the
-    rest, one masked vector at a time. `begins`: how many come before the full groups, an i64 text."""
+    rest, one masked vector at a time. `begins`: how many come before the full groups, an i64 text. `copies`: masks
+    cost less than another loop, and all that is left is masked."""
     position, last = _thread_range(e, index, lo, hi)
     count = int(hi.value) - int(lo.value) if isinstance(lo, Const) and isinstance(hi, Const) else None
     e.in_threads = True
@@ -268,13 +272,26 @@ def thread_loop(
     if e.peeled and (count is None or count >= e.lanes):
         _groups(e, index, position, last, body)
     between()
-    if e.unroll > 1 and e.peeled and (count is None or count % e.lanes >= e.width):
+    singles = e.unroll > 1 and e.peeled and not copies
+    once = e.peeled and (singles or e.unroll == 1)
+    if singles and (count is None or count % e.lanes >= e.width):
         with _vector_by_vector(e):
             _groups(e, index, position, last, body)
-    if count is None or not e.peeled or count % e.width:
+    if count is None or not e.peeled or count % (e.width if once else e.lanes):
         with _vector_by_vector(e):
-            _groups(e, index, position, last, body, masked=True)
+            _groups(e, index, position, last, body, masked=True, once=once)
     e.in_threads = False
+
+
+def only_copies(loop: Threads) -> bool:
+    """Whether threads only load elements of 32 bits or more and store them, under masks that machines have."""
+    loads = {s.var for s in loop.body if isinstance(s, KLet) and isinstance(s.rhs, KLoad)}
+    return all(
+        s.value in loads and s.array.prim.bytes >= 4
+        if isinstance(s, Store)
+        else isinstance(s, (KLet, Check, BoundsCheck))
+        for s in loop.body
+    )
 
 
 def before_line(e: Lanes, stm: Threads) -> str | None:
@@ -338,11 +355,14 @@ def _vector_by_vector(e: Lanes) -> Iterator[None]:
     e.unroll = unroll
 
 
-def _groups(e: Lanes, index: KVar, position: str, last: str, body: Callable[[], None], masked: bool = False) -> None:
-    """`body` for full groups as long as there are some; with `masked`, for single vectors of what is left."""
+def _groups(
+    e: Lanes, index: KVar, position: str, last: str, body: Callable[[], None], masked: bool = False, once: bool = False
+) -> None:
+    """`body` for full groups as long as there are some; with `masked`, for single vectors of what is left, of which
+    there is but one with `once`."""
     prim, t, code = index.prim, llvm_type(index.prim), e.code
     labels = ("threads", "masked", "end") if masked else ("threads", "group", "rest")
-    with code.loop(*labels) as test:
+    with code.loop(*labels, once=once) as test:
         i = code.op(f"load {t}, ptr {position}")
         if masked:
             test(e.one.ins("icmp slt" if prim.is_signed else "icmp ult", prim, i, last))
@@ -351,7 +371,8 @@ def _groups(e: Lanes, index: KVar, position: str, last: str, body: Callable[[], 
         e.env[index.name] = Linear(prim, i, 1, True)
         with e.masked((first_lanes(e, prim, code.op(f"sub {t} {last}, {i}")),) if masked else e.mask):
             body()
-        code.do(f"store {t} {code.op(f'add {t} {i}, {e.lanes}')}, ptr {position}")
+        if not once:
+            code.do(f"store {t} {code.op(f'add {t} {i}, {e.lanes}')}, ptr {position}")
 
 
 def first_lanes(e: Lanes, prim: Prim, count: str) -> str:

@@ -53,7 +53,7 @@ from ..llvm.convert import convert, int_to_int
 from ..llvm.ops import apply
 from .checks import bounds_check, check
 from .collectives import block_reduce, block_scan
-from .control import assign, before_line, conditional, declare, for_loop, thread_loop, while_loop
+from .control import assign, before_line, conditional, declare, for_loop, only_copies, thread_loop, while_loop
 from .flags import publish, wait_for
 from .interleaved import load_row, store_row
 from .kept_stores import store_kept
@@ -113,7 +113,8 @@ def statement(e: Lanes, stm: KStm) -> None:
         case KWhile():
             while_loop(e, stm, statements)
         case Threads(index, lo, hi, body):
-            thread_loop(e, index, lo, hi, lambda: statements(e, body), lambda: None, before_line(e, stm))
+            begins, copies = before_line(e, stm), only_copies(stm)
+            thread_loop(e, index, lo, hi, lambda: statements(e, body), lambda: None, begins, copies)
         case BlockReduce():
             block_reduce(e, stm, statements)
         case BlockScan() if (kept := kept_stores(stm)) is not None:

@@ -149,9 +149,11 @@ class Code:
         self.do(f"br i1 {cond}, label %{cold}, label %{usual}, !prof !0")
 
     @contextmanager
-    def loop(self, head: str, body: str, end: str, scalar: bool = False) -> Iterator[Callable[[str], None]]:
+    def loop(
+        self, head: str, body: str, end: str, scalar: bool = False, once: bool = False
+    ) -> Iterator[Callable[[str], None]]:
         """A loop, whose labels have these names: what is written inside comes to a test, which what this gives writes
-        of a condition, and goes on with the body. `scalar` as in `jump`."""
+        of a condition, and goes on with the body. `scalar` as in `jump`; with `once` there is one turn at most."""
         head, body, end = map(self.fresh, (head, body, end))
 
         def test(cond: str) -> None:
@@ -161,7 +163,7 @@ class Code:
         self.jump(head)
         self.label(head)
         yield test
-        self.jump(head, scalar)
+        self.jump(end if once else head, scalar)
         self.label(end)
 
     def slot(self, type_: str, align: int = 64) -> str:
