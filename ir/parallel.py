@@ -160,19 +160,20 @@ def with_acc(width: int, sources: Values, f: Function, dests: Values, kept: tupl
 def written(rows: Rows, dests: Values, rank: int, safe: bool = False) -> Values:
     """Writes into `dests`: a row gives `rank` indices and values; later writes win, where two go to one place. Those
     out of bounds are left out, and an `IRError` where it is `safe`."""
+    return lambda frame: write(dests(frame), rows(frame), rank, safe)
 
-    def run(frame: Frame) -> Sequence[Value]:
-        new = [xs.copy() for xs in dests(frame)]
-        for row in rows(frame):
-            index = tuple(row[:rank])
-            for xs, value in zip(new, row[rank:], strict=True):
-                if arrays.inside(index, xs.shape):
-                    xs[index] = value
-                elif safe:
-                    raise IRError(f"a safe segscatter writes at {index} of {xs.shape}")
-        return new
 
-    return run
+def write(dests: Sequence[Value], rows: Iterable[Sequence[Value]], rank: int, safe: bool) -> Sequence[Value]:
+    """`dests` with the rows written."""
+    new = [xs.copy() for xs in dests]
+    for row in rows:
+        index = tuple(row[:rank])
+        for xs, value in zip(new, row[rank:], strict=True):
+            if arrays.inside(index, xs.shape):
+                xs[index] = value
+            elif safe:
+                raise IRError(f"a safe segscatter writes at {index} of {xs.shape}")
+    return new
 
 
 def combined(rows: Rows, operator: Operator, dests: Values, rank: int) -> Values:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -79,7 +80,8 @@ def suite(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_check_compares_with_the_suite(suite: Path) -> None:
+def test_a_check_compares_with_the_suite(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # which is as long and as old as what takes its place
     case = CASES["floyd_warshall"]
     assert check(case, suite, "S") is None
     version = suite / "npbench" / "benchmarks" / "paths" / "paths_numpy.py"

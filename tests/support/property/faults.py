@@ -113,10 +113,8 @@ FAULTS: tuple[Fault, ...] = (
         Group.RULES,
         "neutral element skipped on an empty segment",
         "ir/parallel.py",
-        "range(shape[-1]), body), (), reds, columns)\n            for total, value in zip(totals, values):\n"
-        "                total.append(value)",
-        "range(shape[-1]), body), (), reds, columns)\n            for total, value in zip(totals, values):\n"
-        "                total.append(value if shape[-1] else 0 * value + 1)",
+        "for total, value in zip(totals, values):\n                total.append(value)",
+        "for total, value in zip(totals, values):\n                total.append(value if shape[-1] else 0 * value + 1)",
     ),
     Fault(
         Group.RULES,
@@ -143,8 +141,8 @@ FAULTS: tuple[Fault, ...] = (
         Group.RULES,
         "flag of a segment off by one",
         "flatten/irregular/soacs.py",
-        "single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(0))), flag, flow.output.loc)",
-        "single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(1))), flag, flow.output.loc)",
+        'inner.op("flag", Op.EQ, Var(k), i64(0))',
+        'inner.op("flag", Op.EQ, Var(k), i64(1))',
     ),
     Fault(
         Group.RULES,
@@ -247,8 +245,8 @@ FAULTS: tuple[Fault, ...] = (
         Group.RULES,
         "second part of a concatenation at the offset of the first",
         "flatten/rules/bulk.py",
-        "_binary(flow, stms, Op.SUB, indices[0], offset)",
-        "_binary(flow, stms, Op.MIN, indices[0], offset)",
+        'inner.op("p", Op.SUB, indices[0], offset)',
+        'inner.op("p", Op.MIN, indices[0], offset)',
     ),
     Fault(
         Group.RULES,

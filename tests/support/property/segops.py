@@ -86,9 +86,9 @@ def _value(random: Random, prim: Prim) -> np.generic:
 @contextmanager
 def one_value_a_place() -> Iterator[None]:
     """Inside, the interpreter raises `Broken` where a scatter writes two values to one place."""
-    write = parallel._write
+    write = parallel.write
 
-    def checked(dests: Sequence[Value], rows: Iterable[Sequence[Value]], rank: int, safe: bool = False):
+    def checked(dests: Sequence[Value], rows: Iterable[Sequence[Value]], rank: int, safe: bool):
         rows = list(rows)
         seen: dict[object, Sequence[Value]] = {}
         for row in rows:
@@ -99,5 +99,5 @@ def one_value_a_place() -> Iterator[None]:
                 raise Broken(f"a scatter writes {old} and {new} at {index}")
         return write(dests, rows, rank, safe)
 
-    with patch.object(parallel, "_write", checked):
+    with patch.object(parallel, "write", checked):
         yield
