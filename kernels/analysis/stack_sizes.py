@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ...ir import scalar
+from ...ir.ops import can_fail
 from ...ir.records import dataclass
 from ...ir.scalar import ScalarFailure
 from ...ir.types import Const
@@ -55,6 +56,25 @@ class StackSizes:
                 needed |= {arg.name for arg in rhs_operands(stm.rhs) if isinstance(arg, KVar)}
         used = tuple(k for k, var in enumerate(kernel.scalars) if var.name in needed)
         return StackSizes(kernel, bool(counts), frozenset(needed), used)
+
+    def tells(self, space: Space) -> bool:
+        """Whether a launch tells how much the arrays of a space take: the sizes of all follow from its
+        scalars, by operations that are defined for all of them."""
+        known = {var.name for var in self.kernel.scalars}
+        for stm in statements(self.kernel.body):
+            match stm:
+                case kir.KLet(var, kir.KOp(op, prim, (_, KVar()))) if can_fail(op, prim):
+                    pass
+                case kir.KLet(var, kir.KOp() | kir.KConvert() as rhs):
+                    operands = rhs_operands(rhs)
+                    if operands and all(isinstance(x, Const) or x.name in known for x in operands):
+                        known.add(var.name)
+                case kir.Alloc(array, KVar(name=name)) if array.space is space and not is_static(stm):
+                    if name not in known:
+                        return False
+                case _:
+                    pass
+        return True
 
     def peak_of(self, used: Sequence[Scalar]) -> Peak:
         """For a launch in which the scalars at `used` have these values."""

@@ -19,7 +19,7 @@ from importlib.resources import files
 from ...ir.core import Level
 from ...ir.machine import BLOCK, WARP
 from ...ir.types import Const, Prim
-from ..analysis.stack_sizes import takes_stack
+from ..analysis.stack_sizes import StackSizes, takes_stack
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Poly
 from ..kernel_ir.execution import Who, published, solo, written_arrays
@@ -44,6 +44,7 @@ from .text import (
     by,
     can_fail,
     check,
+    may_lack,
     meets,
     only,
     place_text,
@@ -58,8 +59,9 @@ WARPS = 4
 """Of a block of threads, where a warp is the kernel's block: a multiprocessor takes 32 blocks, and 64 warps."""
 WARPS_BYTES = 16 << 10
 """Shared memory that the arrays of constant size of all these may have."""
-REGISTERS, BESIDE = 1 << 16, 38
-"""Of a multiprocessor; of a thread, beside those of its arrays and a third as many for operands."""
+REGISTERS, BESIDE, NEAR = 1 << 16, 38, 6
+"""Of a multiprocessor; of a thread, beside those of its arrays and a third as many for operands; for places in the
+shared memory of the block, whose arrays are taken there one after the other."""
 WIDTH = 110
 
 
@@ -99,8 +101,9 @@ def prelude_names() -> frozenset[str]:
 @dataclass(frozen=True, slots=True)
 class CudaKernel:
     """A kernel's text. If blocks `take_turns`, a grid of any number of blocks does the work of all; with `stacks` they
-    must, for each needs memory. `threads` are those of a kernel's block, of which a block of threads has `together`.
-    `fails`: it may. `bound`: what is at most `LIMIT` of a launch, for its indices are of 32 bits."""
+    must, for each needs memory, but where that is shared memory alone. `threads` are those of a kernel's block, of
+    which a block of threads has `together`. `fails`: it may. `near`: it is for launches whose arrays of a block are
+    all in shared memory. `bound`: what is at most `LIMIT` of a launch, for its indices are of 32 bits."""
 
     name: str
     text: str
@@ -109,6 +112,7 @@ class CudaKernel:
     take_turns: bool
     fails: bool
     stacks: frozenset[Space]
+    near: bool
     bound: Poly
 
 
@@ -125,12 +129,18 @@ def cuda_module(kernels: Iterable[CudaKernel]) -> str:
 
 
 def cuda_kernel(
-    kernel: Kernel, threads: int = BLOCK.threads, first_site: int = 0, grid: Grid = Grid.WHOLE, wide: bool = False
+    kernel: Kernel,
+    threads: int = BLOCK.threads,
+    first_site: int = 0,
+    grid: Grid = Grid.WHOLE,
+    wide: bool = False,
+    far: bool = False,
 ) -> CudaKernel:
     """`extern "C" __global__ void NAME(failures, before, blocks, memory, arrays, scalars)` for blocks of
     `threads` threads, of a kernel that has its fences; where the kernel's block is a warp, they have several. Failure
     sites are recorded by numbers from `first_site` on. Blocks that wait for each other do not take turns. `wide`:
-    indices have 64 bits whatever they are."""
+    indices have 64 bits whatever they are. `far`: arrays of the block may be in global memory; else they are in shared
+    memory, by instructions that are for it alone, where a launch tells how much they take."""
     warps = warps_together(kernel, threads) if kernel.collective is Level.WARP else 0
     threads = WARP.threads if warps else threads
     if any(isinstance(s, kir.WarpTurns) for s in statements(kernel.body)):  # it has histograms of that many warps
@@ -140,15 +150,16 @@ def cuda_kernel(
     shown = readable(narrowed.kernel, prelude_names())
     names = {word for name in names_in(shown) for word in WORD.findall(name)} | prelude_names() | KEYWORDS | LIBRARY
     stacks = frozenset(space for space in STACKS if takes_stack(kernel, space))
-    torn = meets(shown.body) and (waits or tears(shown.body))
+    near = not far and Space.SHARED in stacks and StackSizes.of(kernel).tells(Space.SHARED)
     p = Printer(
-        shown, threads, plain_statements, first_site, names=names, waits=waits, stacks=stacks, torn=torn, warps=warps
+        shown, threads, plain_statements, first_site, names=names, waits=waits, stacks=stacks, near=near, warps=warps
     )
+    p.torn = meets(shown.body) and (waits or tears(p, shown.body))
     head = _head(p)
     statements_text(p, p.kernel.body, Who.EVERY)
-    turns = bool(stacks) or (grid is Grid.TURNS and not waits)
+    turns = any(may_lack(p, space) for space in stacks) or (grid is Grid.TURNS and not waits)
     text = "\n".join([*head, *_setup(p), *(_in_turns(p) if turns else _one_block(p)), "}", ""])
-    return CudaKernel(kernel.name, text, threads, max(1, warps), turns, can_fail(p), stacks, narrowed.bound)
+    return CudaKernel(kernel.name, text, threads, max(1, warps), turns, can_fail(p), stacks, near, narrowed.bound)
 
 
 def warps_together(kernel: Kernel, threads: int) -> int:
@@ -187,7 +198,7 @@ def launch_bounds(p: Printer) -> str:
     threads = p.threads * max(1, p.warps)
     own = [s for s in statements(p.kernel.body) if isinstance(s, kir.Distribute)]
     words = sum(-(-s.threads // p.threads) * s.count * max(4, s.array.prim.bytes) // 4 for s in own)
-    blocks = REGISTERS // (threads * (words + words // 3 + BESIDE))
+    blocks = REGISTERS // (threads * (words + words // 3 + BESIDE + NEAR * p.near))
     return f"{threads}, {blocks}" if own and blocks > 1 else f"{threads}"
 
 
@@ -223,7 +234,9 @@ def _setup(p: Printer) -> list[str]:
     if p.torn:
         lines.append("  bool failed = false;")
     if Space.SHARED in p.stacks:
-        lines += ["  DYNAMIC_SHARED_MEMORY;", f"  Stack stack = block_stack<{p.threads}>(memory, shared_memory);"]
+        kind, name = ("i32", "near_stack") if p.near else ("Stack", "block_stack")
+        place = "memory" if p.near else "memory, shared_memory"
+        lines += ["  DYNAMIC_SHARED_MEMORY;", f"  {kind} stack = {name}<{p.threads}>({place});"]
     if Space.PRIVATE in p.stacks:
         lines.append(f"  Stack own = thread_stack<{p.threads}>(memory);")
     if p.half:
@@ -299,14 +312,14 @@ def statement(p: Printer, stm: KStm, who: Who) -> None:
                     statements_text(p, orelse, who)
             p.loose = p.loose or loose
         case kir.For(index, bound, body, unroll):
-            i, p.loose = index.name, p.loose or (p.torn and who is Who.EVERY and tears(body))
+            i, p.loose = index.name, p.loose or (p.torn and who is Who.EVERY and tears(p, body))
             if unroll > 1:
                 p.line(f"#pragma unroll {unroll}")
             with p.block(f"for ({c_type(index.prim)} {i} = 0; {i} < {number(operand(bound))}; {i}++)"):
                 statements_text(p, body, who)
             after_loop(p, body, who)
         case kir.KWhile(before, cond, body):
-            p.loose = p.loose or (p.torn and who is Who.EVERY and tears((*before, *body)))
+            p.loose = p.loose or (p.torn and who is Who.EVERY and tears(p, (*before, *body)))
             with p.block("while (true)"):
                 statements_text(p, before, who)
                 p.line(f"if (!{operand(cond)}) break;")

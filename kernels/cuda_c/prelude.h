@@ -467,6 +467,10 @@ template <i32 threads> DEVICE Stack thread_stack(const Memory &memory) {
   char *mine = block + memory.block_size + threadIdx.x % threads * memory.thread_size;
   return Stack{nullptr, mine, 0, memory.thread_size};
 }
+// where all arrays of a block are in shared memory, the first byte that none has
+template <i32 threads> DEVICE i32 near_stack(const Memory &memory) {
+  return (i32)threadIdx.x / threads * (i32)memory.shared_size;
+}
 DEVICE i64 whole_units(i64 bytes) { return (greatest<i64>(bytes, 1) + 15) & ~15ll; }
 // nullptr where there is not enough
 DEVICE char *take(Stack &stack, i64 bytes) {
@@ -479,6 +483,15 @@ DEVICE char *take(Stack &stack, i64 bytes) {
   if (bytes > stack.global_left) return nullptr;
   char *taken = stack.global;
   stack.global += bytes, stack.global_left -= bytes;
+  return taken;
+}
+// there is enough: the host has computed it
+template <i32 threads> DEVICE i32 take_near(const Memory &memory, i32 &first, i64 bytes) {
+  const i32 taken = first;
+  first += (i32)whole_units(bytes);
+#ifdef EMULATED
+  if (first > near_stack<threads>(memory) + memory.shared_size) abort();
+#endif
   return taken;
 }
 

@@ -29,9 +29,9 @@ class Printer:
     binds them; `waits`: for other blocks; `staged`: bytes of shared memory that tiles take; `noted`: the last comment;
     `half`: the variable by which reductions alternate, if there are any; `alone`: a statement that has a block of the
     text for itself; `warps` > 0: the kernel's block is a warp, of which a block of threads has `warps`; `stacks`: of
-    the block and of threads, as far as there are any; `torn`: a thread may fail where others wait for it; `loose`: one
-    may have done so since the last barrier; `distributed`: what holds a distributed array for all the indices
-    that a thread takes."""
+    the block and of threads, as far as there are any; `near`: that of the block has shared memory for all of its
+    arrays; `torn`: a thread may fail where others wait for it; `loose`: one may have done so since the last barrier;
+    `distributed`: what holds a distributed array for all the indices that a thread takes."""
 
     kernel: Kernel
     threads: int
@@ -43,6 +43,7 @@ class Printer:
     alone: KStm | None = None
     warps: int = 0
     stacks: frozenset[Space] = frozenset()
+    near: bool = False
     torn: bool = False
     loose: bool = False
     declared: set[str] = field(default_factory=set)
@@ -111,7 +112,7 @@ def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
     i, used = stm.index, [a for a in words_in(stm.body) if a in p.distributed]
     match stm.lo, stm.hi:
         case Const(value=0), Const(value=n) if n == p.threads:
-            split = p.loose or (p.torn and fails(stm.body))
+            split = p.loose or (p.torn and fails(p, stm.body))
             inside = nullcontext() if stm is p.alone and not split else apart_if(p, "", stm.body)
             with inside:
                 p.line(f"const {c_type(i.prim)} {i.name} = {p.me};")
@@ -136,7 +137,7 @@ def in_rounds(p: Printer, index: KVar, hi: Operand, body: tuple[KStm, ...], most
         for name in dict.fromkeys(name for name in words_in(body) if name in p.distributed):
             p.line(f"auto &{name} = {p.distributed[name]}[{number}];")
         whole = isinstance(hi, Const) and hi.value == most and most % p.threads == 0
-        split = p.loose or (p.torn and fails(body))
+        split = p.loose or (p.torn and fails(p, body))
         with (
             nullcontext()
             if whole and not split
@@ -165,20 +166,28 @@ def printable(text: str) -> str:
 
 def can_fail(p: Printer) -> bool:
     """Whether a kernel needs a record of failures: it has checks or stacks, or waits for other blocks."""
-    return bool(p.kernel.sites or p.stacks) or p.waits
+    return bool(p.kernel.sites) or any(may_lack(p, space) for space in p.stacks) or p.waits
 
 
-def fails(stms: tuple[KStm, ...]) -> bool:
+def may_lack(p: Printer, space: Space) -> bool:
+    """Whether a stack may have too little room; that of a block has not where the host knows that all of it fits."""
+    return not (p.near and space is Space.SHARED)
+
+
+def fails(p: Printer, stms: tuple[KStm, ...]) -> bool:
     """Whether who executes these statements may fail."""
     return any(
-        isinstance(s, kir.Check | kir.BoundsCheck) or (isinstance(s, kir.Alloc) and not is_static(s))
+        isinstance(s, kir.Check | kir.BoundsCheck)
+        or (isinstance(s, kir.Alloc) and not is_static(s) and may_lack(p, s.array.space))
         for s in statements(stms)
     )
 
 
-def tears(stms: tuple[KStm, ...]) -> bool:
+def tears(p: Printer, stms: tuple[KStm, ...]) -> bool:
     """Whether a thread may fail in statements of the block where others do not."""
-    return any(fails((s,)) if solo(s) or is_apart(s) else any(map(tears, children(s))) for s in stms)
+    return any(
+        fails(p, (s,)) if solo(s) or is_apart(s) else any(tears(p, inner) for inner in children(s)) for s in stms
+    )
 
 
 def meets(stms: tuple[KStm, ...]) -> bool:
@@ -207,7 +216,7 @@ def apart_if(p: Printer, cond: str, stms: tuple[KStm, ...]) -> Iterator[None]:
     meet; it takes part in nothing else before, but where a warp exchanges values."""
     conditions = " && ".join(["!failed"] * p.loose + [cond] * bool(cond))
     head = f"if ({conditions})" if conditions else ""
-    if not (p.torn and fails(stms)):
+    if not (p.torn and fails(p, stms)):
         with p.block(head):
             yield
         return
@@ -222,12 +231,12 @@ def apart_for(p: Printer, head: str, stms: tuple[KStm, ...]) -> Iterator[None]:
     """`for (..) { .. }`, as `apart_if`."""
     with p.block(f"if (!failed) {head}" if p.loose else head):
         yield
-    p.loose = p.loose or (p.torn and fails(stms))
+    p.loose = p.loose or (p.torn and fails(p, stms))
 
 
 def after_loop(p: Printer, stms: tuple[KStm, ...], who: Who) -> None:
     """A thread that has failed in a loop leaves what is around it, too."""
-    if p.torn and who is not Who.EVERY and fails(stms):
+    if p.torn and who is not Who.EVERY and fails(p, stms):
         p.line("if (failed) break;")
 
 
@@ -256,7 +265,7 @@ def stack_scope(p: Printer, stms: tuple[KStm, ...]) -> Iterator[None]:
     spaces = {s.array.space for s in stms if isinstance(s, kir.Alloc) and not is_static(s)}
     marks = {STACKS[space]: p.fresh("mark") for space in STACKS if space in spaces}
     for stack, mark in marks.items():
-        p.line(f"const Stack {mark} = {stack};")
+        p.line(f"const auto {mark} = {stack};")
     yield
     for stack, mark in marks.items():
         p.line(f"{stack} = {mark};")
@@ -309,8 +318,12 @@ def alloc(p: Printer, stm: kir.Alloc, who: Who) -> None:
         return
     size = f"greatest<i64>(0, {bare(stm.count)}) * (i64)sizeof({t})"
     kind = "" if array.name in p.declared else f"{t} *const "
-    p.line(f"{kind}{array.name} = ({t} *)take({STACKS[array.space]}, {size});")
-    _out_of_memory(p, array, size, who)
+    if may_lack(p, array.space):
+        p.line(f"{kind}{array.name} = ({t} *)take({STACKS[array.space]}, {size});")
+        _out_of_memory(p, array, size, who)
+    else:
+        place = f"shared_memory + take_near<{p.threads}>(memory, {STACKS[array.space]}, {size})"
+        p.line(f"{kind}{array.name} = ({t} *)({place});")
 
 
 def declare_array(p: Printer, stm: kir.Alloc) -> None:

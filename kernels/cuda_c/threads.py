@@ -208,8 +208,8 @@ def team_reduce(p: Printer, stm: kir.TeamReduce) -> None:
         team, member, first = p.fresh("team"), p.fresh("member"), p.fresh("first")
         p.line(f"const i32 {team} = (i32){operand(stm.team)}, {member} = {p.me} & ({team} - 1);")
         step = f"{first} += {p.threads} / {team}"
-        p.loose = p.loose or (p.torn and fails((stm,)))
-        if stm.commutative and is_short(stm.body) and not fails((stm,)):
+        p.loose = p.loose or (p.torn and fails(p, (stm,)))
+        if stm.commutative and is_short(stm.body) and not fails(p, (stm,)):
             with p.block(f"if ({operand(stm.width)} <= {team})"):
                 _several_segments(p, stm, op, team, member)
             p.line("else")
@@ -328,7 +328,7 @@ def warp_turns(p: Printer, stm: kir.WarpTurns) -> None:
     i, hi = stm.index.name, operand(stm.hi)
     kind = c_type(stm.index.prim)
     p.line(f"const {c_type(stm.warp.prim)} {stm.warp.name} = warp_id();")
-    p.loose = p.loose or (p.torn and fails((stm,)))
+    p.loose = p.loose or (p.torn and fails(p, (stm,)))
     with p.block(f"for ({kind} {first} = {operand(stm.lo)}; {first} < {hi}; {first} += {p.threads})"):
         p.line(f"const {kind} {i} = {first} + threadIdx.x;")
         p.line(f"i64 {key} = -1;")

@@ -70,7 +70,7 @@ class CudaDevice:
     kernels: dict[str, Prepared]
     record: CudaArray
     threads: int
-    others: dict[tuple[str, int, Grid, bool], Prepared] = field(default_factory=dict, repr=False)
+    others: dict[tuple[str, int, Grid, bool, bool], Prepared] = field(default_factory=dict, repr=False)
     peaks: dict[tuple[str, Sequence[Scalar]], Peak] = field(default_factory=dict, repr=False)
     grown: dict[tuple[str, Space], int] = field(default_factory=dict)
     version: tuple[dict[str, int], dict[str, bool]] = field(default_factory=lambda: ({}, {}), repr=False)
@@ -142,7 +142,10 @@ class CudaDevice:
         if self.unseen >= MOST_UNSEEN:
             self.synchronise()
         sizes = fitting_factor(blocks, sizes)
-        what, driver = self.shaped(kernel, sizes, self.is_wide(kernel, blocks, scalars)), self.gpu.driver
+        wide, driver = self.is_wide(kernel, blocks, scalars), self.gpu.driver
+        what = self.shaped(kernel, sizes, wide, far=False)
+        if what.text.near and self.peak(what, scalars).block > what.shared_left // what.text.together:
+            what = self.shaped(kernel, sizes, wide, far=True)
         text, held = what.text, [self.gpu.dense(array) for array in arrays]
         stack, at_once = self.stack(what, blocks, scalars) if text.stacks else ((0, 0, 0, 0), blocks)
         if text.take_turns:
@@ -163,29 +166,30 @@ class CudaDevice:
         values = {var.name: int(x) for var, x in zip(what.kernel.scalars, scalars, strict=True) if var.prim is Prim.I64}
         return not fits(what.text.bound, values, blocks)
 
-    def shaped(self, kernel: str, sizes: Sequence[int], wide: bool) -> Prepared:
+    def shaped(self, kernel: str, sizes: Sequence[int], wide: bool, far: bool) -> Prepared:
         """The kernel for the block size of `sizes`, each block doing the work of `factor` blocks; compiled when first
         asked for."""
-        if not any(sizes) and not wide:
+        if not any(sizes) and not wide and not far:
             return self.kernels[kernel]
         factor, *asked = sizes if any(sizes) else (1,)
-        return self.variant(kernel, fitting_block(asked[0]) if any(asked) else self.threads, factor > 1, wide)
+        return self.variant(kernel, fitting_block(asked[0]) if any(asked) else self.threads, factor > 1, wide, far)
 
-    def variant(self, kernel: str, threads: int, takes_turns: bool, wide: bool) -> Prepared:
-        """The kernel for blocks of that number of threads, with indices of 64 bits or those that mostly do."""
+    def variant(self, kernel: str, threads: int, takes_turns: bool, wide: bool, far: bool) -> Prepared:
+        """The kernel for blocks of that number of threads, with indices of 64 bits or those that mostly do, with arrays
+        of a block that may be in global memory or those that are all in shared memory."""
         usual, grid = self.kernels[kernel], Grid.TURNS if takes_turns else Grid.WHOLE
-        if (threads, grid, wide) == (self.threads, Grid.WHOLE, False):
+        if (threads, grid, wide, far) == (self.threads, Grid.WHOLE, False, False):
             return usual
-        if (kernel, threads, grid, wide) not in self.others:
-            text = self.text_of(usual, threads, takes_turns, wide)
+        if (key := (kernel, threads, grid, wide, far)) not in self.others:
+            text = self.text_of(usual, threads, takes_turns, wide, far)
             made = loaded_kernels(self.gpu, [usual.kernel], [(usual.first_site, text)], threads)
-            self.others[kernel, threads, grid, wide] = made[kernel]
-        return self.others[kernel, threads, grid, wide]
+            self.others[key] = made[kernel]
+        return self.others[key]
 
-    def text_of(self, usual: Prepared, threads: int, takes_turns: bool, wide: bool) -> CudaKernel:
+    def text_of(self, usual: Prepared, threads: int, takes_turns: bool, wide: bool, far: bool) -> CudaKernel:
         """The text of a variant of a kernel."""
         grid = Grid.TURNS if takes_turns else Grid.WHOLE
-        return cuda_kernel(usual.kernel, threads, usual.first_site, grid, wide)
+        return cuda_kernel(usual.kernel, threads, usual.first_site, grid, wide, far)
 
     def stack(self, what: Prepared, blocks: int, scalars: Sequence[Scalar]) -> tuple[tuple[int, int, int, int], int]:
         """`Memory` for a kernel whose blocks take turns, and how many may at once. The memory is in use until the

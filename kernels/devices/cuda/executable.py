@@ -131,7 +131,7 @@ class CudaExecutable:
         device, modules = self.device, dict[Variant, tuple[str, list[Signature]]]()
         for name, threads, turns in variants_of(self.codes[entry].fun, device.threads) if every else ():
             usual = device.kernels[name]
-            text = cuda_module([device.text_of(usual, threads, turns, wide=False)])
+            text = cuda_module([device.text_of(usual, threads, turns, wide=False, far=False)])
             modules[name, threads, turns] = text, [signature_of(usual.kernel)]
         return compile_ahead(self.gpu.driver.compiler(), modules)
 

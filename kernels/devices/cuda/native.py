@@ -46,8 +46,9 @@ from .prepared import Prepared
 
 NEED = CFUNCTYPE(None, c_int64, c_int64)
 HOST = CFUNCTYPE(c_int64, c_void_p)
-Variants = Callable[[str, int, bool, bool], Prepared]
-"""The kernel of a name for blocks of a number of threads, which take turns or not, with wide indices or not."""
+Variants = Callable[[str, int, bool, bool, bool], Prepared]
+"""The kernel of a name for blocks of a number of threads, which take turns or not, with wide indices or not, with
+arrays of a block in global memory or not."""
 Failed = Callable[[Sequence[int]], KernelFailure]
 
 
@@ -89,7 +90,7 @@ class NativeProgram:
         tables = {name: table(prepared) for name, prepared in usual.items()}
         result = NativeProgram(gpu, native, compiled, tables)
         for name, prepared in usual.items():
-            result.put(name, variant_number(prepared.asked, False, False), prepared)
+            result.put(name, variant_number(prepared.asked, False, False, False), prepared)
         for info in made:
             result.entries[info.fun.entry.name] = result.entry(info, variants)
         return result
@@ -99,7 +100,7 @@ class NativeProgram:
         text = prepared.text
         made = structs.Variant(
             self.native.driver.handle(prepared.loaded), text.threads, text.together, text.take_turns, text.fails,
-            bool(text.stacks), prepared.shared_left,
+            bool(text.stacks), prepared.shared_left, text.near,
         )  # fmt: skip
         self.variants.append(made)
         self.kernels[kernel].variants[number] = ctypes.addressof(made)

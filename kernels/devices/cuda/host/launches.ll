@@ -145,8 +145,8 @@ define internal void @start(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %s
 
 ; Launch kernel number %number for %blocks blocks. Its parameters begin with seven words, which are filled in here. What
 ; launches were set to is 0 where it is not set: each block of the grid does the work of %factor, and has %asked threads. Where
-; indices do not fit 32 bits, %wide says so. The
-; peaks are the bytes of its stacks, -1 where only the kernel finds out.
+; indices do not fit 32 bits, %wide says so. Where the variant has all arrays of a block in shared memory, and they do not fit, it is
+; the one with arrays that may be in global memory. The peaks are the bytes of its stacks, -1 where only the kernel finds out.
 define i64 @soac_host_launch(ptr %state, ptr %params, i64 %bytes, i64 %number, i64 %blocks, i64 %factor, i64 %asked, i64 %block_peak, i64 %thread_peak, i1 %wide) {
 entry:
   %any = icmp sgt i64 %blocks, 0
@@ -174,7 +174,10 @@ choose:
   %warps = lshr i64 %threads, 5
   %narrow_place = add i64 %row, %warps
   %further = select i1 %wide, i64 64, i64 0
-  %which = add i64 %narrow_place, %further
+  %first_place = add i64 %narrow_place, %further
+  br label %look
+look:
+  %which = phi i64 [ %first_place, %choose ], [ %far_place, %beyond ]
   %place = getelementptr %Kernel, ptr %kernel, i32 0, i32 $Kernel.variants$, i64 %which
   %known = load ptr, ptr %place
   %is_new = icmp eq ptr %known, null
@@ -186,8 +189,20 @@ ask:
   %none = icmp eq ptr %made, null
   br i1 %none, label %no_code, label %go
 go:
-  %variant = phi ptr [ %known, %choose ], [ %made, %ask ]
+  %variant = phi ptr [ %known, %look ], [ %made, %ask ]
   %v = load %Variant, ptr %variant
+  %is_near = extractvalue %Variant %v, $Variant.near$
+  %in_block = extractvalue %Variant %v, $Variant.together$
+  %may_have = extractvalue %Variant %v, $Variant.shared_left$
+  %near_room = sdiv i64 %may_have, %in_block
+  %needs_more = icmp ugt i64 %block_peak, %near_room
+  %wants_near = icmp ne i64 %is_near, 0
+  %too_far = and i1 %wants_near, %needs_more
+  br i1 %too_far, label %beyond, label %prepare
+beyond:
+  %far_place = add i64 %which, 128
+  br label %look
+prepare:
   %has_stacks = extractvalue %Variant %v, $Variant.stacks$
   %together = extractvalue %Variant %v, $Variant.together$
   %own_threads = extractvalue %Variant %v, $Variant.threads$
@@ -200,7 +215,7 @@ stacked:
   %no_room = icmp slt i64 %most_at_once, 0
   br i1 %no_room, label %full, label %sized
 sized:
-  %resident = phi i64 [ %blocks, %go ], [ %most_at_once, %stacked ]
+  %resident = phi i64 [ %blocks, %prepare ], [ %most_at_once, %stacked ]
   %turns = extractvalue %Variant %v, $Variant.turns$
   %whole = icmp eq i64 %turns, 0
   %each = call i64 @llvm.smax.i64(i64 %f, i64 1)

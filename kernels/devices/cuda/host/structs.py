@@ -7,9 +7,9 @@ from ctypes import c_int64, c_void_p
 
 LISTS = 512
 """Of free buffers, by size."""
-VARIANTS = 128
+VARIANTS = 256
 """Of a kernel: blocks of 32 to 1024 threads that do not take turns, then those that do; then both with indices of 64
-bits, for launches that need these."""
+bits, for launches that need these; then all four with arrays of a block that may be in global memory."""
 WARPS = 32
 
 
@@ -42,7 +42,7 @@ class Variant(ctypes.Structure):
 
     _fields_ = (
         ("code", c_void_p), ("threads", c_int64), ("together", c_int64), ("turns", c_int64), ("fails", c_int64),
-        ("stacks", c_int64), ("shared_left", c_int64),
+        ("stacks", c_int64), ("shared_left", c_int64), ("near", c_int64),
     )  # fmt: skip
 
 
@@ -59,12 +59,13 @@ class Kernel(ctypes.Structure):
 STRUCTS: tuple[type[ctypes.Structure], ...] = (Gpu, Buffer, Variant, Kernel)
 
 
-def variant_number(threads: int, takes_turns: bool, wide: bool) -> int:
+def variant_number(threads: int, takes_turns: bool, wide: bool, far: bool) -> int:
     """The place of a variant in the table of its kernel."""
-    return (2 * wide + takes_turns) * WARPS + threads // 32 - 1
+    return (4 * far + 2 * wide + takes_turns) * WARPS + threads // 32 - 1
 
 
-def variant_of(number: int) -> tuple[int, bool, bool]:
-    """The threads of a block, whether blocks take turns, and whether indices are wide."""
-    wide, takes_turns = divmod(number // WARPS, 2)
-    return (number % WARPS + 1) * 32, bool(takes_turns), bool(wide)
+def variant_of(number: int) -> tuple[int, bool, bool, bool]:
+    """The threads of a block, whether blocks take turns, whether indices are wide, and whether arrays of a block may be
+    in global memory."""
+    kind = number // WARPS
+    return (number % WARPS + 1) * 32, bool(kind & 1), bool(kind & 2), bool(kind & 4)

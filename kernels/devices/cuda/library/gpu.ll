@@ -3,7 +3,7 @@
 ; not to be otherwise.
 
 %Image = type { ptr, i64, ptr }  ; name arch code
-%Form = type { ptr, i64, i64, i64, i64, i64, i64, i64 }  ; name kernel number threads together turns fails stacks
+%Form = type { ptr, i64, i64, i64, i64, i64, i64, i64, i64 }  ; name kernel number threads together turns fails stacks near
 %Limits = type { i64, i64 }  ; most threads
 %Device = type { %Gpu, ptr, ptr, ptr, ptr, ptr, i32, i1, ptr }  ; gpu kernels variants held context module number keep image
 %Request = type { i64, ptr, i64 }  ; device image keep -- in the header
@@ -384,7 +384,9 @@ form:
   %v5 = insertvalue %Variant %v4, i64 %fails, $Variant.fails$
   %v6 = insertvalue %Variant %v5, i64 %stacks, $Variant.stacks$
   %v7 = insertvalue %Variant %v6, i64 %shared, $Variant.shared_left$
-  store %Variant %v7, ptr %variants[%Variant %k]
+  %near = extractvalue %Form %of, $Form.near$
+  %v8 = insertvalue %Variant %v7, i64 %near, $Variant.near$
+  store %Variant %v8, ptr %variants[%Variant %k]
   %kernel = extractvalue %Form %of, $Form.kernel$
   %which = extractvalue %Form %of, $Form.number$
   store ptr %variants[%Variant %k], ptr %kernels[%kernel]->Kernel.variants[%which]
@@ -417,7 +419,7 @@ look:
   %missing = icmp eq ptr %known, null
   br i1 %missing, label %replace, label %slot_done
 replace:
-  %row_of = and i64 %s, 96
+  %row_of = and i64 %s, 224
   %instead = add i64 %row_of, %whole_number
   %other = load ptr, ptr %table->Kernel.variants[%instead]
   store ptr %other, ptr %slot_place

@@ -63,13 +63,14 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A kernel for blocks of `asked` threads, which take turns or not, with wide indices or not, under a name of its
-    own in the images."""
+    """A kernel for blocks of `asked` threads, which take turns or not, with wide indices or not, with arrays of a block
+    that may be in global memory or not, under a name of its own in the images."""
 
     kernel: int
     asked: int
     grid: Grid
     wide: bool
+    far: bool
     source: Kernel
     text: CudaKernel
 
@@ -88,7 +89,7 @@ def build(
     kernels = all_ready(program.kernels, CUDA_PASSES)
     by_name = {kernel.name: kernel for kernel in kernels}
     forms = tuple(forms_of(kernels, sizes_of(presets)))
-    bounds = {kernels[form.kernel].name: form.text.bound for form in forms if not form.wide}
+    bounds = {kernels[form.kernel].name: form.text.bound for form in forms if not form.wide and not form.far}
     listing, natives = emit_host(program, cuda_backend(by_name, bounds))
     interface = interface_of(name, natives, default, presets, threads=False)
     bulk = all_ready(bulk_kernels(), CUDA_PASSES)
@@ -111,17 +112,17 @@ def sizes_of(presets: Mapping[str, int]) -> tuple[int, ...]:
 
 def forms_of(kernels: Sequence[Kernel], sizes: Sequence[int]) -> Iterator[Form]:
     """Each kernel for each number of threads, in blocks that do not take turns, and in those that do; with indices of
-    64 bits too where it has others."""
+    64 bits too where it has others, and with arrays of a block in global memory where it has them in shared memory."""
     first = 0
     for k, kernel in enumerate(kernels):
         for asked in sizes:
             for grid in Grid:
-                renamed = kernel_for(kernel, f"{asked}_{grid.value}")
-                text = cuda_kernel(renamed, asked, first, grid)
-                yield Form(k, asked, grid, False, renamed, text)
-                if text.bound:
-                    renamed = kernel_for(kernel, f"{asked}_{grid.value}_wide")
-                    yield Form(k, asked, grid, True, renamed, cuda_kernel(renamed, asked, first, grid, wide=True))
+                usual = cuda_kernel(kernel, asked, first, grid)
+                for wide in (False, True) if usual.bound else (False,):
+                    for far in (False, True) if usual.near else (False,):
+                        renamed = kernel_for(kernel, f"{asked}_{grid.value}{'_wide' * wide}{'_far' * far}")
+                        text = cuda_kernel(renamed, asked, first, grid, wide, far)
+                        yield Form(k, asked, grid, wide, far, renamed, text)
         first += len(kernel.sites) + 1
 
 
@@ -216,12 +217,12 @@ def names(data: Data, symbol: str, listed: Iterable[str]) -> str:
 
 def form_row(data: Data, form: Form) -> str:
     """`%Form`."""
-    made, number = form.text, variant_number(form.asked, form.grid is Grid.TURNS, form.wide)
+    made, number = form.text, variant_number(form.asked, form.grid is Grid.TURNS, form.wide, form.far)
     return row(
         data, "Form",
         name=text(data, made.name), kernel=form.kernel, number=number,
         threads=made.threads, together=made.together, turns=int(made.take_turns), fails=int(made.fails),
-        stacks=int(bool(made.stacks)),
+        stacks=int(bool(made.stacks)), near=int(made.near),
     )  # fmt: skip
 
 
