@@ -155,8 +155,8 @@ some_blocks:
   %gpu = call ptr @gpu_of(ptr %state)
   %unseen = load i64, ptr %gpu->Gpu.failing
   %due = icmp sge i64 %unseen, $MOST_UNSEEN$
-  br i1 %due, label %look, label %choose
-look:
+  br i1 %due, label %settle, label %choose
+settle:
   %looked = call i64 @looked(ptr %state, ptr %gpu, i64 0)
   %good = icmp eq i64 %looked, $FINE$
   br i1 %good, label %choose, label %failed

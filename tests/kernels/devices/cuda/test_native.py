@@ -61,6 +61,7 @@ def test_structs_are_those_of_the_code() -> None:
         names = re.search(rf"^%{struct.__name__} = type .*  ; (.*)$", text, re.MULTILINE)
         assert names is not None
         assert names[1].split() == [name.rstrip("_") for name, *_ in struct._fields_]
+    assert f"[{structs.VARIANTS} x ptr]" in text
 
 
 def test_lud_waits_once(lud: Compiled) -> None:
