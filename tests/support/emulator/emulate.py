@@ -19,6 +19,7 @@ import numpy as np
 
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim
+from soac.kernels.analysis.stack_sizes import StackSizes
 from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
 from soac.kernels.cuda_c.ops import c_type
 from soac.kernels.devices.cpu.executable import CpuDevice, Executable, failure
@@ -67,7 +68,7 @@ class Emulator:
         values = [
             ctypes.c_void_p(ctypes.addressof(failures)), ctypes.c_void_p(ctypes.addressof(failures)),
             ctypes.c_int64(blocks),
-            Memory(scratch.ctypes.data, BLOCK_BYTES, THREAD_BYTES, SHARED_BYTES),
+            Memory(scratch.ctypes.data, BLOCK_BYTES, THREAD_BYTES, self.shared(name, scalars)),
             *(ctypes.c_void_p(a.ctypes.data) for a in held),
             *(c_value(v.prim, x) for v, x in zip(kernel.scalars, scalars, strict=True)),
         ]  # fmt: skip
@@ -79,6 +80,11 @@ class Emulator:
             raise AssertionError(f"{name}: {self.library.emulator_problem().decode()}")
         if failures[0]:
             raise failure(kernel, [ctypes.c_int64(word).value for word in failures])
+
+    def shared(self, name: str, scalars: Sequence[Scalar]) -> int:
+        """Bytes of shared memory for arrays of a block: all that a text takes which has none elsewhere, else a few."""
+        sizes = StackSizes.of(self.kernels[name])
+        return int(sizes.peak_of([scalars[k] for k in sizes.used]).block) if self.texts[name].near else SHARED_BYTES
 
 
 def blocks_wait(kernel: Kernel) -> bool:
