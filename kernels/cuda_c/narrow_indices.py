@@ -343,7 +343,7 @@ class Narrowing:
             rhs = self.short(rhs, before)
             return [*before, KLet(stm.var, rhs)]
         match rhs:
-            case KOp(op) if op is not Op.SELECT and op not in COMPARISONS:
+            case KOp(op) if op not in COMPARISONS:
                 rhs = map_rhs(rhs, lambda x: self.wide(x, before))
             case kir.KConvert(Prim.I64, target, KVar(name=name) as x) if name in self.narrow:
                 rhs = kir.KConvert(Prim.I32, target, x)

@@ -103,6 +103,15 @@ def test_elements_made_for_an_element_are_read_after_it() -> None:
     assert all(text.index("i32 chosen[6];") < text.index("chosen[0") for text in read)
 
 
+def test_a_choice_of_narrow_indices_is_wide_where_it_is_used() -> None:
+    path = ROOT / "tests" / "regress" / "choice_of_indices.soac"
+    (kernel,) = kernels(path.read_text(), path.name).values()
+    text = cuda_kernel(kernel).text
+    chosen = re.findall(r"mul_high\(\(i64\)\w+, \(\w+ == 0\) \? (\w+) : (\w+)\)", text)
+    assert chosen
+    assert all(f"const i64 {name} = " in text for pair in chosen for name in pair)
+
+
 def test_a_tiled_product_reads_like_one() -> None:
     """A step: what a thread needs of K elements of the rows of both tiles, and its 8 x 8 products."""
     tiled = next(text for k in kernels(PRODUCT, "product.soac").values() if "_tile" in (text := cuda_kernel(k).text))
