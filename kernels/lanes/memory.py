@@ -16,6 +16,7 @@ from ..llvm.convert import convert, from_memory, to_memory
 from ..llvm.ops import apply
 from ..llvm.text import Code, Vec, mangled, memory_type, vector
 from .checks import OUT_OF_MEMORY, element_at, failing, report
+from .neighbours import Neighbour
 from .prefetch import LINE, fetch
 from .values import (
     ALL_ON,
@@ -60,6 +61,26 @@ def load_at(e: Lanes, array: KArray, i: LaneValue, ahead: bool = False) -> LaneV
         case _:
             pointers = _pointers(e, prim, place.pointer, vectors(e, i))
             return loaded(e, prim, tuple(gather(e, prim, p, m) for p, m in zip(pointers, full_mask(e), strict=True)))
+
+
+def load_beside(e: Lanes, array: KArray, index: Operand, near: Neighbour) -> LaneValue:
+    """As `load`, where `near` has been loaded. What cannot be had from it, or not in fewer instructions, is loaded."""
+    place, prim, i, source = e.places[array], array.prim, as_index(e, index), e.env[near.source.name]
+    whole = e.mask is None and e.unroll > 1 and e.width * prim.bytes >= LINE and not place.lanes
+    if not (whole and isinstance(i, Linear) and i.stride == 1 and isinstance(source, Varying)):
+        return load_at(e, array, i, isinstance(index, KVar) and index.name in e.ahead)
+    t, late = vector(memory_type(prim), e.width), near.shift > 0
+    pairs = zip(source.texts, source.texts[1:], strict=False)
+    shared = [_shifted(e, t, x, y, near.shift % e.width) for x, y in pairs]
+    pointer = _run_start(e, place, prim, i, e.unroll - 1 if late else 0)
+    alone = e.code.op(f"load {t}, ptr {pointer}, align {prim.bytes}")
+    return Varying(prim, (*shared, alone) if late else (alone, *shared))
+
+
+def _shifted(e: Lanes, t: str, x: str, y: str, first: int) -> str:
+    """A vector of the elements of x and y from `first` on."""
+    order = ", ".join(f"i32 {k}" for k in range(first, first + e.width))
+    return e.code.op(f"shufflevector {t} {x}, {t} {y}, <{e.width} x i32> <{order}>")
 
 
 def store(e: Lanes, stm: Store) -> None:

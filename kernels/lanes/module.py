@@ -25,6 +25,7 @@ from ..kernel_ir.values import symbol_of
 from ..llvm.convert import from_memory
 from ..llvm.text import Code, Module, llvm_type, memory_type
 from .block_numbers import bind_numbers, block_numbers, first_numbers, next_numbers
+from .neighbours import neighbours
 from .statements import statements
 from .values import Lanes, Place, Uniform
 
@@ -69,7 +70,7 @@ def _working(module: Module, kernel: Kernel, streams: frozenset[KArray]) -> tupl
     assert shape is not None, "lanes are chosen before a kernel is printed"
     facts, dead = find_facts(kernel.body), dead_after(kernel.body)
     e = Lanes(Code(module), kernel, facts, dead, shape.width, shape.unroll, shape.peeled)
-    e.streams = streams
+    e.streams, e.beside = streams, neighbours(kernel)
     params = _bind_parameters(e)
     _block_loop(e)
     head = f"define internal void @{_working_function(kernel, e.streamed)}({params}) #2"
@@ -123,7 +124,7 @@ def _block_loop(e: Lanes) -> None:
 
 def _entry(module: Module, kernel: Kernel, forms: tuple[bool, ...]) -> str:
     code = Code(module)
-    e = Lanes(code, kernel, find_facts(kernel.body), dead_after(kernel.body), 2, 1, False, False)
+    e = Lanes(code, kernel, find_facts(kernel.body), dead_after(kernel.body), 2, 1, False)
     record, table = (_slot(code, "ptr", k) for k in (0, 1))
     worker = code.op(f"getelementptr {{ptr, i64, i64}}, ptr {table}, i64 %worker")
     used = code.op(f"getelementptr i64, ptr {worker}, i64 1")

@@ -57,7 +57,7 @@ from .control import assign, before_line, conditional, declare, for_loop, only_c
 from .flags import publish, wait_for
 from .interleaved import load_row, store_row
 from .kept_stores import store_kept
-from .memory import alloc, arena_mark, arena_release, atomic, load, store
+from .memory import alloc, arena_mark, arena_release, atomic, load, load_beside, store
 from .row_scans import row_scan
 from .tiles import load_tile, store_tile
 from .values import (
@@ -92,6 +92,8 @@ def unfreed(e: Lanes, stms: tuple[KStm, ...]) -> None:
 def statement(e: Lanes, stm: KStm) -> None:
     """One statement. Raises IRError for what only machines with threads have."""
     match stm:
+        case KLet(var, KLoad(array, index)) if (near := e.beside.get(var.name)) is not None:
+            e.env[var.name] = load_beside(e, array, index, near)
         case KLet(var, rhs):
             e.env[var.name] = value_of(e, rhs)
         case Declare():
