@@ -30,11 +30,11 @@ from .statements import statements
 from .values import Lanes, Place, Uniform
 
 
-def emit(kernels: Iterable[Kernel], far: bool | None = None) -> str:
+def emit(kernels: Iterable[Kernel], far: bool | None = None, shifts: bool = True) -> str:
     """The module of all kernels, which passes have given their lanes, as text; with `far` only the form of each that
-    is for such calls or for others."""
+    is for such calls or for others. `shifts`: the target takes a vector out of two in one instruction."""
     module = Module()
-    texts = [_kernel(module, kernel, far) for kernel in kernels]
+    texts = [_kernel(module, kernel, far, shifts) for kernel in kernels]
     return "\n".join([module.text(), *texts, MODULE_END])
 
 
@@ -53,24 +53,24 @@ attributes #2 = { noinline nounwind "no-trapping-math"="true" "prefer-vector-wid
 # ---- one kernel --------------------------------------------------------------------------------------------------
 
 
-def _kernel(module: Module, kernel: Kernel, form: bool | None) -> str:
+def _kernel(module: Module, kernel: Kernel, form: bool | None, shifts: bool) -> str:
     """The entry, which unpacks the slots, and the function that does the work; a second one that writes past the
     caches. Not in one, since parameters can say that arrays do not overlap."""
     if form is not None:
-        text, past = _working(module, kernel, frozenset(kernel.streams if form else ()))
+        text, past = _working(module, kernel, frozenset(kernel.streams if form else ()), shifts)
         return text + _entry(module, kernel, (past,))
-    near, _ = _working(module, kernel, frozenset())
-    far, past = _working(module, kernel, frozenset(kernel.streams)) if kernel.streams else ("", False)
+    near, _ = _working(module, kernel, frozenset(), shifts)
+    far, past = _working(module, kernel, frozenset(kernel.streams), shifts) if kernel.streams else ("", False)
     return near + far + _entry(module, kernel, (False, True)) if past else near + _entry(module, kernel, (False,))
 
 
-def _working(module: Module, kernel: Kernel, streams: frozenset[KArray]) -> tuple[str, bool]:
+def _working(module: Module, kernel: Kernel, streams: frozenset[KArray], shifts: bool) -> tuple[str, bool]:
     """The function that runs blocks. What it writes past the caches, if it does, others see when it is done."""
     shape = kernel.lanes
     assert shape is not None, "lanes are chosen before a kernel is printed"
     facts, dead = find_facts(kernel.body), dead_after(kernel.body)
     e = Lanes(Code(module), kernel, facts, dead, shape.width, shape.unroll, shape.peeled)
-    e.streams, e.beside = streams, neighbours(kernel)
+    e.streams, e.beside = streams, neighbours(kernel) if shifts else {}
     params = _bind_parameters(e)
     _block_loop(e)
     head = f"define internal void @{_working_function(kernel, e.streamed)}({params}) #2"

@@ -8,7 +8,7 @@ Of another one, `shift` elements further on, all vectors but the last are made o
 
     x[i + shift + 16*k ..] = the elements from `shift` on of x[i + 16*k ..] and x[i + 16*(k+1) ..],
 
-which is one instruction where vectors have 64 bytes.
+which is one instruction where vectors have 64 bytes and the target has such vectors.
 """
 
 from __future__ import annotations

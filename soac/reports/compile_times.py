@@ -12,7 +12,7 @@ from ..frontend.source.text import Reach
 from ..ir.collector import paused_collector
 from ..ir.machine import CPU, Mode
 from ..kernels.devices.cpu.build import image_of
-from ..kernels.devices.cpu.runtime.jit import Effort, compile_object, host
+from ..kernels.devices.cpu.runtime.jit import Effort, compile_object, has_shifts, host
 from ..kernels.kernel_ir.nodes import Kernel
 from ..kernels.kernel_ir.traverse import all_statements
 from ..kernels.lanes.module import emit
@@ -77,7 +77,7 @@ def _kernel_time(kernel: Kernel) -> KernelTime:
     times = [time.process_time()]
     made = ready(kernel, CPU_PASSES)
     times.append(time.process_time())
-    text = emit((made,), False)
+    text = emit((made,), False, has_shifts(host()))
     times.append(time.process_time())
     compile_object((text,), host(), Effort.FULL)
     times.append(time.process_time())

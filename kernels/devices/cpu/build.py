@@ -19,7 +19,8 @@ from .host.emit import emit_host
 from .image import Image, MachineCode, host_symbols
 from .kernel_code import KernelCode
 from .runtime.functions import runtime
-from .runtime.jit import CompiledKernels, Effort, Source, load_source, source_of
+from .runtime.jit import CompiledKernels, Effort, Source, has_shifts, load_source, source_of
+from .runtime.jit import host as jit_host
 
 
 def image_of(program: HostProgram, functions: tuple[core.FunDef, ...], native: bool) -> tuple[Image, Source]:
@@ -48,7 +49,8 @@ def compile_kernel(kernel: Kernel, far: bool, effort: Effort) -> tuple[str, Comp
     """A form of a lowered kernel as machine code, and the key of its object in the cache, where another program may
     have put it."""
     made = ready(kernel, CPU_PASSES)
-    source = source_of(emit((under_masks(made) if effort is Effort.QUICK else made,), far), effort)
+    shaped = under_masks(made) if effort is Effort.QUICK else made
+    source = source_of(emit((shaped,), far, has_shifts(jit_host())), effort)
     return source.key, load_source(source, (symbol_of(kernel.name),))
 
 

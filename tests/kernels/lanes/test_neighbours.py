@@ -11,6 +11,7 @@ from soac.ir.core import Level
 from soac.ir.ops import Op
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim, i64
+from soac.kernels.devices.cpu.runtime.jit import Host, has_shifts
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, Space, Store, Threads
 from soac.kernels.lanes.module import emit
 from soac.kernels.lanes.neighbours import neighbours
@@ -57,6 +58,18 @@ def test_short_vectors_are_loaded(prim: Prim, width: int) -> None:
     """Vectors of less than a line of the cache, whose shifts take several instructions."""
     text = emit((choose_lanes(sums(prim, [0, 1]), LaneSettings(width=width, unroll=4)),))
     assert "i32 1, i32 2, i32 3" not in "".join(line for line in text.splitlines() if "shufflevector" in line)
+
+
+def test_targets_without_shifts() -> None:
+    """With AVX2 alone loads are cheaper; NEON has an instruction for it."""
+    text = emit((choose_lanes(sums(Prim.F32, [-1, 0, 1]), LaneSettings(width=16, unroll=4)),), shifts=False)
+    assert text.count("= load <16 x float>") == 12 + 3
+    found = [
+        Host("x86_64-linux", "", "+avx2"),
+        Host("x86_64-linux", "", "+avx2,+avx512f"),
+        Host("aarch64-linux", "", ""),
+    ]
+    assert [has_shifts(target) for target in found] == [False, True, True]
 
 
 def test_stores_between() -> None:

@@ -21,7 +21,7 @@ from ..arena import RESERVED, SMALLEST
 from ..host.emit import emit_host
 from ..host.layout import NativeFun
 from ..runtime import assembly, jit
-from ..runtime.jit import Effort, Host
+from ..runtime.jit import Effort, Host, has_shifts
 from . import failures, targets
 from .interface import OF_THREADS, Interface, identifier, interface_of
 from .tables import library_data, target_data, target_symbol
@@ -78,10 +78,11 @@ def build(
     host, natives = emit_host(program)
     interface = interface_of(name, natives, default, presets)
     kernels = {kernel.name: kernel for kernel in program.kernels}
-    texts = {kernel.name: emit((ready(kernel, CPU_PASSES),)) for kernel in program.kernels}
+    made = [ready(kernel, CPU_PASSES) for kernel in program.kernels]
     objects = {"library.o": base_object(interface, natives, kernels, chosen)}
     for target in chosen:
-        prefix = identifier(target.name)
+        prefix, shifts = identifier(target.name), has_shifts(target.host)
+        texts = {kernel.name: emit((kernel,), shifts=shifts) for kernel in made}
         objects |= {f"{prefix}.{key}.o": data for key, data in target_objects(name, target, natives, host, texts)}
     return Built(interface, objects)
 

@@ -159,6 +159,12 @@ def identity() -> tuple[str, ...]:
 # ---- compile -----------------------------------------------------------------------------------------------------
 
 
+def has_shifts(target: Host) -> bool:
+    """Whether a processor takes a vector out of two neighbouring ones in one instruction: of those of x86, with
+    AVX-512; what AVX2 does in its place takes longer than to load."""
+    return not target.triple.startswith("x86_64") or "+avx512f" in target.features.split(",")
+
+
 def target_machine(target: Host, level: int = 2) -> llvm.TargetMachine:
     """LLVM's code generator for a target at a level of 0 to 3."""
     model = ("pic", "default") if target.apart else ("default", "jitdefault")
