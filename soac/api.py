@@ -22,7 +22,7 @@ from __future__ import annotations
 import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,7 @@ from .ir.collector import paused_collector
 from .ir.core import FunDef
 from .ir.machine import CPU, MACHINES, Machine
 from .kernels.devices.cpu.executable import WORKERS
+from .kernels.devices.cpu.runtime.functions import runtime_beside
 from .kernels.devices.device import Call, Runnable, default_of, on_host
 from .kernels.host_ir.timing_events import Event
 from .program_cache import Facts
@@ -407,7 +408,7 @@ def build(source: Source) -> Program:
     if found is not None:
         executable, facts = found
         return Program(source, later, facts, executable, {})
-    with paused_collector():
+    with paused_collector(), runtime_beside() if source.device == "cpu" else nullcontext():
         compiled = with_entries(compile_prog(text, file, machine=MACHINES[source.device], reach=reach), file)
         done = Deferred(lambda: compiled, compiled)
         facts = stored.facts_of(compiled)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,6 +88,26 @@ def runtime() -> Runtime:
         if _Holder.runtime is None:
             _Holder.runtime = _loaded()
         return _Holder.runtime
+
+
+@contextmanager
+def runtime_beside() -> Iterator[None]:
+    """The runtime is made by another thread meanwhile, where it is not yet: its machine code needs a processor but not
+    the interpreter. What fails there is left to whoever needs the runtime."""
+    if _Holder.runtime is not None:
+        yield
+        return
+    maker = threading.Thread(target=_tried)
+    maker.start()
+    try:
+        yield
+    finally:
+        maker.join()
+
+
+def _tried() -> None:
+    with suppress(Exception):
+        runtime()
 
 
 def _loaded() -> Runtime:
