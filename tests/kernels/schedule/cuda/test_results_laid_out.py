@@ -1,5 +1,5 @@
 """Results that threads write a row each are written with rows across lanes, and then copied: what that moves, of
-programs that nobody tuned."""
+programs that were never tuned."""
 
 from __future__ import annotations
 
