@@ -25,7 +25,7 @@ from ..kernel_ir.affine import Poly
 from ..kernel_ir.execution import Who, published, solo, written_arrays
 from ..kernel_ir.fragments import INSTRUCTIONS, MATRICES
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
-from ..kernel_ir.shared_stack import is_static
+from ..kernel_ir.shared_stack import is_on_own_stack, is_static, word_bytes
 from ..kernel_ir.traverse import names_in, statements
 from .collectives import block_reduce, block_scan, in_order
 from .inline_expressions import bare, number, readable, right_hand_side
@@ -62,6 +62,8 @@ WARPS_BYTES = 16 << 10
 REGISTERS, BESIDE, NEAR = 1 << 16, 38, 6
 """Of a multiprocessor; of a thread, beside those of its arrays and a third as many for operands; for places in the
 shared memory of the block, whose arrays are taken there one after the other."""
+SEVERAL_ARRAYS, THEIR_REGISTERS = range(4, 17), 64
+"""On a thread's stack: kernels with fewer have no more registers, those with more would spill many."""
 WIDTH = 110
 
 
@@ -154,6 +156,7 @@ def cuda_kernel(
     p = Printer(
         shown, threads, plain_statements, first_site, names=names, waits=waits, stacks=stacks, near=near, warps=warps
     )
+    p.word, p.beside = word_bytes(shown.body), WARP.threads if threads % WARP.threads == 0 else 1
     p.torn = meets(shown.body) and (waits or tears(p, shown.body))
     head = _head(p)
     statements_text(p, p.kernel.body, Who.EVERY)
@@ -193,13 +196,16 @@ def _head(p: Printer) -> list[str]:
 
 
 def launch_bounds(p: Printer) -> str:
-    """The threads of a block; where arrays are in registers, the blocks too that a multiprocessor is to hold, which the
-    assembler would give up for a register more."""
+    """The threads of a block; where arrays are in registers, or a few on the stacks of threads, the blocks too that a
+    multiprocessor is to hold, which the assembler would give up for a register more."""
     threads = p.threads * max(1, p.warps)
     own = [s for s in statements(p.kernel.body) if isinstance(s, kir.Distribute)]
     words = sum(-(-s.threads // p.threads) * s.count * max(4, s.array.prim.bytes) // 4 for s in own)
-    blocks = REGISTERS // (threads * (words + words // 3 + BESIDE + NEAR * p.near))
-    return f"{threads}, {blocks}" if own and blocks > 1 else f"{threads}"
+    each = words + words // 3 + BESIDE + NEAR * p.near if own else 0
+    if not own and sum(map(is_on_own_stack, statements(p.kernel.body))) in SEVERAL_ARRAYS:
+        each = THEIR_REGISTERS
+    blocks = REGISTERS // (threads * each) if each else 0
+    return f"{threads}, {blocks}" if blocks > 1 else f"{threads}"
 
 
 def between_blocks(kernel: Kernel) -> frozenset[KArray]:
@@ -238,7 +244,7 @@ def _setup(p: Printer) -> list[str]:
         place = "memory" if p.near else "memory, shared_memory"
         lines += ["  DYNAMIC_SHARED_MEMORY;", f"  {kind} stack = {name}<{p.threads}>({place});"]
     if Space.PRIVATE in p.stacks:
-        lines.append(f"  Stack own = thread_stack<{p.threads}>(memory);")
+        lines.append(f"  OwnStack own = thread_stack<{p.threads}, {p.word}, {p.beside}>(memory);")
     if p.half:
         lines.append(f"  i32 {p.half} = 0;")
     return lines

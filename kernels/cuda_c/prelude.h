@@ -462,11 +462,28 @@ template <i32 threads> DEVICE Stack block_stack(const Memory &memory, char *shar
   char *near = shared + threadIdx.x / threads * memory.shared_size;
   return Stack{near, mine, memory.shared_size, memory.block_size};
 }
-template <i32 threads> DEVICE Stack thread_stack(const Memory &memory) {
+// the stack of a thread: its words of `width` bytes lie between those of its neighbours, so that what `lanes` threads
+// have at one index is side by side; no word is of two threads, whatever these keep in it. `taken`: words
+struct OwnStack {
+  char *words;
+  u32 taken;
+};
+template <i32 threads, i32 width, i32 lanes> DEVICE OwnStack thread_stack(const Memory &memory) {
   char *block = memory.global + collective<threads>() * (memory.block_size + threads * memory.thread_size);
-  char *mine = block + memory.block_size + threadIdx.x % threads * memory.thread_size;
-  return Stack{nullptr, mine, 0, memory.thread_size};
+  const i64 me = threadIdx.x % threads;
+  return OwnStack{block + memory.block_size + me / lanes * (lanes * memory.thread_size) + me % lanes * width, 0};
 }
+// an array on it, from its word `first` on, which is NOWHERE if there was too little room; a word has `each` elements
+constexpr u32 NOWHERE = 0xffffffffu;
+template <class T, i32 width, i32 lanes = 32> struct Own {
+  char *words;
+  u32 first;
+  __device__ __forceinline__ T &operator[](i64 i) const {
+    constexpr u32 each = width / sizeof(T);
+    char *word = words + (u64)(first + (u32)i / each) * (lanes * width);
+    return *(T *)(word + (u32)i % each * sizeof(T));
+  }
+};
 // where all arrays of a block are in shared memory, the first byte that none has
 template <i32 threads> DEVICE i32 near_stack(const Memory &memory) {
   return (i32)threadIdx.x / threads * (i32)memory.shared_size;
@@ -485,6 +502,14 @@ DEVICE char *take(Stack &stack, i64 bytes) {
   stack.global += bytes, stack.global_left -= bytes;
   return taken;
 }
+// the first word of an array of a thread; NOWHERE likewise
+template <i32 width> DEVICE u32 take_own(const Memory &memory, OwnStack &stack, i64 bytes) {
+  bytes = whole_units(bytes);
+  if (bytes > memory.thread_size - (i64)stack.taken * width) return NOWHERE;
+  const u32 first = stack.taken;
+  stack.taken += (u32)(bytes / width);
+  return first;
+}
 // there is enough: the host has computed it
 template <i32 threads> DEVICE i32 take_near(const Memory &memory, i32 &first, i64 bytes) {
   const i32 taken = first;
@@ -497,6 +522,9 @@ template <i32 threads> DEVICE i32 take_near(const Memory &memory, i32 &first, i6
 
 // the size with which a stack of this size would have had enough
 DEVICE i64 lacking(i64 size, const Stack &stack, i64 bytes) { return size - stack.global_left + whole_units(bytes); }
+template <i32 width> DEVICE i64 lacking(const OwnStack &stack, i64 bytes) {
+  return (i64)stack.taken * width + whole_units(bytes);
+}
 
 // ---- rows of elements in one access ----------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from ...ir.errors import Loc
+from ...ir.machine import WARP
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, children, solo, statements
@@ -31,7 +32,8 @@ class Printer:
     text for itself; `warps` > 0: the kernel's block is a warp, of which a block of threads has `warps`; `stacks`: of
     the block and of threads, as far as there are any; `near`: that of the block has shared memory for all of its
     arrays; `torn`: a thread may fail where others wait for it; `loose`: one may have done so since the last barrier;
-    `distributed`: what holds a distributed array for all the indices that a thread takes."""
+    `word`: bytes of the words of a thread's stack, where there is one, and `beside`: threads whose words are
+    neighbours; `distributed`: what holds a distributed array for all the indices that a thread takes."""
 
     kernel: Kernel
     threads: int
@@ -44,6 +46,8 @@ class Printer:
     warps: int = 0
     stacks: frozenset[Space] = frozenset()
     near: bool = False
+    word: int = 0
+    beside: int = WARP.threads
     torn: bool = False
     loose: bool = False
     declared: set[str] = field(default_factory=set)
@@ -318,12 +322,22 @@ def alloc(p: Printer, stm: kir.Alloc, who: Who) -> None:
         return
     size = f"greatest<i64>(0, {bare(stm.count)}) * (i64)sizeof({t})"
     kind = "" if array.name in p.declared else f"{t} *const "
-    if may_lack(p, array.space):
+    if array.space is Space.PRIVATE:
+        kind = "" if array.name in p.declared else f"const {own_type(p, array)} "
+        p.line(f"{kind}{array.name} = {{own.words, take_own<{p.word}>(memory, own, {size})}};")
+        _out_of_memory(p, array, size, who)
+    elif may_lack(p, array.space):
         p.line(f"{kind}{array.name} = ({t} *)take({STACKS[array.space]}, {size});")
         _out_of_memory(p, array, size, who)
     else:
         place = f"shared_memory + take_near<{p.threads}>(memory, {STACKS[array.space]}, {size})"
         p.line(f"{kind}{array.name} = ({t} *)({place});")
+
+
+def own_type(p: Printer, array: KArray) -> str:
+    """The type of an array on a thread's stack."""
+    beside = "" if p.beside == WARP.threads else f", {p.beside}"
+    return f"Own<{c_type(array.prim)}, {p.word}{beside}>"
 
 
 def declare_array(p: Printer, stm: kir.Alloc) -> None:
@@ -349,6 +363,8 @@ def declare(p: Printer, stms: tuple[KStm, ...], wanted: set[str]) -> None:
             case kir.Alloc(array, _) if array.name in wanted:
                 if is_static(stm):
                     declare_array(p, stm)
+                elif array.space is Space.PRIVATE:
+                    p.line(f"{own_type(p, array)} {array.name};")
                 else:
                     p.line(f"{c_type(array.prim)} *{array.name};")
                 p.declared.add(array.name)
@@ -364,6 +380,8 @@ def words_in(node: object) -> Iterator[str]:
 def _out_of_memory(p: Printer, array: KArray, size: str, who: Who) -> None:
     """The site behind those of the kernel; which stack, and how much would do as far as is known."""
     site, is_own = p.first_site + len(p.kernel.sites) + 1, int(array.space is Space.PRIVATE)
-    with p.block(f"if ({array.name} == nullptr)"):
-        whole = "memory.thread_size" if is_own else "memory.block_size"
-        fail(p, f"{site}, {is_own}, lacking({whole}, {STACKS[array.space]}, {size})", who)
+    lacks, needs = f"{array.name} == nullptr", f"lacking(memory.block_size, {STACKS[array.space]}, {size})"
+    if is_own:
+        lacks, needs = f"{array.name}.first == NOWHERE", f"lacking<{p.word}>(own, {size})"
+    with p.block(f"if ({lacks})"):
+        fail(p, f"{site}, {is_own}, {needs}", who)

@@ -262,6 +262,12 @@ class HostBuilder:
             made = {n: t for n, t in self.types.items() if n not in before}
             self.types = before | made
 
+    def put_back(self, name: Name, array: Name, perm: tuple[int, ...], loc: Loc) -> None:
+        """A result that a kernel has written with its dimensions rearranged, as it is to be."""
+        view, back = self.names.again(name), tuple(perm.index(d) for d in range(len(perm)))
+        self.emit((Param(view, self.types[name]),), core.Rearrange(back, array), loc)
+        self.emit((Param(name, self.types[name]),), core.Copy(view), loc)
+
     # ---- kernels --------------------------------------------------------------------------------------------------
 
     def builder(self) -> Builder:
@@ -306,12 +312,14 @@ class HostBuilder:
             else:
                 self.layouts[name] = before
 
-    def stored(self, name: Name, perm: tuple[int, ...] | None, loc: Loc) -> Name:
-        """An array as the kernel wants it: as it is, or a copy with its dimensions rearranged."""
+    def stored(self, name: Name, perm: tuple[int, ...] | None, writes: bool, loc: Loc) -> Name:
+        """An array as the kernel wants it: as it is, or a copy with its dimensions rearranged, or memory for one."""
         if perm is None:
             return name
         type_ = self.types[name]
         moved = Type(type_.prim, tuple(type_.shape[d] for d in perm))
+        if writes:
+            return self.scratch(name.base, moved)
         view, copy = self.names.again(name), self.names.again(name)
         self.emit((Param(view, moved),), core.Rearrange(perm, name), loc)
         self.emit((Param(copy, moved),), core.Copy(view), loc)
@@ -348,13 +356,16 @@ class HostBuilder:
         if (far := self.far(made)) is not None:
             kernel, scalars = replace(kernel, scalars=(*kernel.scalars, kir.FAR)), (*scalars, far)
         kernel = self.kernels.shared(kernel)
-        stored = zip(made.arrays, made.layouts, strict=True)
-        arrays = tuple(self.stored(name, perm, loc) for name, perm in stored)
+        stored = tuple(zip(made.arrays, made.layouts, made.writes, strict=True))
+        arrays = tuple(self.stored(name, perm, writes, loc) for name, perm, writes in stored)
         sizes = self.launch_sizes(kernel, blocks)
         if threads is not None:
             block = Kind.BLOCK_SIZE
             sizes = tuple(replace(s, default=threads) if size_kind(s.name) is block else s for s in sizes)
         self.emit((), Launch(kernel.name, blocks, arrays, scalars, made.writes, units, work, sizes), loc)
+        for array, (name, perm, writes) in zip(arrays, stored, strict=True):
+            if perm is not None and writes:
+                self.put_back(name, array, perm, loc)
 
     def far(self, made: Made) -> Atom | None:
         """Are results, which caches need not hold, too large for them? None where they never are."""

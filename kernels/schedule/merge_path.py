@@ -8,12 +8,16 @@ steps. Block b makes the steps b*GRAIN .. (b+1)*GRAIN: it finds where on the pat
 on the elements of a row, and carries out what it has of row p1. A second pass combines these carries with the rows that
 they belong to, in order, so that operators need not commute and nothing is added atomically. The parts depend on the
 sizes alone: the result has the same bits for any number of threads.
+
+On a GPU the collective is a warp, which waits for no other at the end of a row, with an eighth of the steps; a thread
+for each part combines the carries of a row that ends there.
 """
 
 from __future__ import annotations
 
 from ...ir import core
 from ...ir.core import Param
+from ...ir.machine import BLOCK, CUDA
 from ...ir.ops import Op
 from ...ir.types import I64, Name, Prim, Type, i64
 from ..analysis.cost import EXTENT
@@ -26,6 +30,8 @@ from .table import Schedule, Segop, in_memory
 
 GRAIN = 1 << 12
 """Steps of a part: rows that end in it, and elements."""
+WARPS = 8
+"""Warps that share the steps of a part on a GPU."""
 
 
 def run_parts(s: Segop[core.SegRed], _: bool) -> None:
@@ -34,15 +40,20 @@ def run_parts(s: Segop[core.SegRed], _: bool) -> None:
     results, s = s.stm.pat, in_memory(s)
     outs = [p.name for p in results]
     steps = h.op(Op.ADD, rows, elements)
-    parts = h.ceil_div(steps, GRAIN)
+    of_warps = h.machine.name == CUDA.name
+    grain = max(1, GRAIN // WARPS) if of_warps else GRAIN
+    parts = h.ceil_div(steps, grain)
     carries = [h.scratch("carry", Type(p.type.prim, (parts,))) for p in results]
     ends = h.scratch("last", I64.array_of(parts))
-    made = h.best_layout(s.depth, lambda: part_kernel(s, outs, carries, ends), (parts,))
+    made = h.best_layout(s.depth, lambda: part_kernel(s, outs, carries, ends, grain), (parts,))
     h.launch(made, parts, steps, 1.0 + made.cost / EXTENT**2, s.stm.loc)
 
     def combine(_: tuple[Param, ...]) -> None:
-        carried = carry_kernel(s, outs, carries, ends)
-        h.launch(carried, i64(1), parts, carried.cost / EXTENT, s.stm.loc)
+        if of_warps:
+            carried, blocks = carries_by_threads(s, outs, carries, ends), h.ceil_div(parts, BLOCK.threads)
+        else:
+            carried, blocks = carry_kernel(s, outs, carries, ends), i64(1)
+        h.launch(carried, blocks, parts, carried.cost / EXTENT, s.stm.loc)
 
     either(h, (), h.op(Op.LT, i64(1), parts, base="many"), combine, lambda _: None, s.stm.loc)
 
@@ -50,14 +61,15 @@ def run_parts(s: Segop[core.SegRed], _: bool) -> None:
 MERGE_PATH = Schedule("merge path", run_parts, lambda s: s.exp.ends is not None or "rows of one length")
 
 
-def part_kernel(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], lasts: Name) -> Made:
+def part_kernel(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], lasts: Name, grain: int) -> Made:
     """A part: its rows one after the other, the last of them as far as it goes."""
     h, exp, b = s.h, s.exp, s.h.builder()
+    b.collective = core.Level.WARP if h.machine.name == CUDA.name else b.collective
     (row_name, rows), (_, elements) = exp.space.dims
     assert exp.ends is not None
     n, m, ends = b.operand(rows), b.operand(elements), b.array(exp.ends)
-    begin = b.mul(b.block, i64(GRAIN))
-    finish = b.minimum(b.add(begin, i64(GRAIN)), b.add(n, m))
+    begin = b.mul(b.block, i64(grain))
+    finish = b.minimum(b.add(begin, i64(grain)), b.add(n, m))
     first, last = (path_row(b, ends, step, n, m) for step in (begin, finish))
     stop = b.sub(finish, last)
     low = b.fresh("low", Prim.I64)
@@ -126,4 +138,45 @@ def carry_kernel(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], l
         b.emit(kir.Assign(row, next_row))
     (parts,) = h.types[lasts].shape
     b.emit(kir.For(part, b.operand(parts), tuple(stms)))
+    return h.finish(b, f"{s.base}_carry")
+
+
+def carries_by_threads(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], lasts: Name) -> Made:
+    """The same by a thread for each part: where the row that the part before carries ends in it, the thread goes back
+    to the first part that carries this row, and combines from there on."""
+    h, exp, b = s.h, s.exp, s.h.builder()
+    results, partial, last = [output(b, o) for o in outs], [b.array(c) for c in carries], b.array(lasts)
+    (parts,) = h.types[lasts].shape
+    lo = b.mul(b.block, i64(BLOCK.threads), "lo")
+    hi = b.minimum(b.operand(parts), b.add(lo, i64(BLOCK.threads)), "hi")
+
+    def last_of(part: Operand) -> Operand:
+        return scalar(b.element(last, (b.op(Op.MAX, Prim.I64, part, ZERO),)))
+
+    def holds(op: Op, x: Operand, y: Operand) -> Operand:
+        return b.op(op, Prim.I64, x, y, base="holds")
+
+    with b.threads(b.fresh("part", Prim.I64), lo, hi) as part:
+        before = b.sub(part, ONE)
+        row = last_of(before)
+        ends_here = b.op(Op.AND, Prim.BOOL, holds(Op.LT, ZERO, part), holds(Op.LT, row, last_of(part)), base="ends")
+        with b.when(ends_here):
+            first = b.declare("first", before)
+            with b.nested() as looking:
+                further = b.sub(first, ONE)
+                same = holds(Op.EQ, last_of(further), row)
+                goes_on = b.op(Op.AND, Prim.BOOL, holds(Op.LT, ZERO, first), same, base="goes")
+            with b.nested() as stms:
+                b.emit(kir.Assign(first, b.sub(first, ONE)))
+            b.emit(kir.KWhile(tuple(looking), goes_on, tuple(stms)))
+            begin = b.copy(first)
+            accs = [b.declare("acc", scalar(b.element(array, (begin,)))) for array in partial]
+            with b.loop(b.fresh("k", Prim.I64), b.sub(before, begin)) as k:
+                so_far, at = [b.copy(acc) for acc in accs], b.add(b.add(begin, k), ONE)
+                more = [b.element(array, (at,)) for array in partial]
+                b.assign(accs, map(scalar, combined(b, exp.reds, so_far, more, Mode.THREAD)))
+            tail = [b.element(result, (row,)) for result in results]
+            total = combined(b, exp.reds, [b.copy(acc) for acc in accs], tail, Mode.THREAD)
+            for result, value in zip(results, total, strict=True):
+                put(b, result, row, value, Mode.THREAD)
     return h.finish(b, f"{s.base}_carry")

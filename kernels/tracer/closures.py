@@ -19,10 +19,10 @@ from ..devices.device import KernelFailure
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, solo, writer, written_arrays
 from ..kernel_ir.nodes import Kernel, KStm, Operand, Space
-from ..kernel_ir.shared_stack import is_on_block_stack
+from ..kernel_ir.shared_stack import is_on_block_stack, is_on_own_stack
 from ..kernel_ir.show import show_stm
 from ..kernel_ir.traverse import statements
-from .memory import Memory, Site, Stack, checked_index, new_site, zero
+from .memory import Memory, OwnStack, Site, Stack, checked_index, new_site, zero
 from .visibility import Machine, Track
 
 Step = Callable[[], None]
@@ -58,6 +58,7 @@ class Traced:
     shared_bytes: dict[str, int] = field(default_factory=dict)
     distributed: dict[str, int] = field(default_factory=dict)
     stack: Stack = field(default_factory=lambda: Stack(0))
+    own: OwnStack = field(default_factory=OwnStack)
     written: frozenset[kir.KArray] = frozenset()
 
     @property
@@ -74,6 +75,7 @@ class Traced:
 def traced(kernel: Kernel, machine: Machine, drop: frozenset[int], for_threads: ForThreadsStep) -> Traced:
     """The kernel made ready to run on `machine`."""
     t = Traced(kernel, machine, drop, for_threads, work=[0] * machine.threads, written=written_arrays(kernel))
+    t.own = OwnStack.of(kernel)
     machine.publishes = any(orders_blocks(s) for s in statements(kernel.body))
     t.body = steps(t, kernel.body, Who.EVERY)
     return t
@@ -108,6 +110,8 @@ def steps(t: Traced, stms: tuple[KStm, ...], who: Who) -> Step:
     count, taken = len(done), sum(map(is_on_block_stack, stms))
     if taken:
         done = (*done, lambda: t.stack.give_back(taken))
+    if any(map(is_on_own_stack, stms)):
+        done = t.own.scope(done)
     if who is Who.EVERY:
 
         def uniform() -> None:
@@ -356,17 +360,15 @@ def atomic(t: Traced, stm: kir.Atomic, who: Who, meets: bool) -> Step:
 
 def noting(t: Traced, site: Site, who: Who) -> Callable[[int], None]:
     """How an access is counted at its site."""
+    warp, own, name = t.machine.warp, t.own, site.array.name
+    if site.array in own.arrays:
+        return lambda index: site.note(own.place(t.memory[name], index, t.thread % warp), t.thread // warp)
     if site.array.space in (Space.PRIVATE, Space.REGISTERS):
         return lambda index: None
-    match who:
-        case Who.EACH:
-            warp = t.machine.warp
-            return lambda index: site.note(index, t.thread // warp)
-        case Who.EVERY:
-            warps = t.warps
-            return lambda index: site.note_uniform(warps)
-        case Who.LEADER:
-            return lambda index: site.note_uniform(1)
+    if who is Who.EACH:
+        return lambda index: site.note(index, t.thread // warp)
+    warps = t.warps if who is Who.EVERY else 1
+    return lambda index: site.note_uniform(warps)
 
 
 def alloc(t: Traced, stm: kir.Alloc, count: Get) -> Step:
@@ -382,7 +384,9 @@ def alloc(t: Traced, stm: kir.Alloc, count: Get) -> Step:
             track.locations = t.shared.setdefault(array.name, track).locations
         if array.space is Space.SHARED:
             t.shared_bytes[array.name] = max(t.shared_bytes.get(array.name, 0), size * array.prim.bytes)
-        t.memory[array.name] = Memory(array, [nothing] * size, track, track if array.space is Space.SHARED else None)
+        start = t.own.take(array.prim.bytes, size) if array in t.own.arrays else 0
+        history = track if array.space is Space.SHARED else None
+        t.memory[array.name] = Memory(array, [nothing] * size, track, history, start)
 
     return step
 

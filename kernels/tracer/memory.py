@@ -3,7 +3,8 @@
 An access *site* is a load, store or atomic of the kernel's text. The threads of a warp execute a site together as
 often as they come to it: the k-th time a thread comes to a site in one turn of its loop belongs to the k-th *request*
 of its warp. A request to global memory costs its distinct 32-byte sectors; one to shared memory as many turns as the
-fullest of 32 banks has distinct words. Arrays are taken to begin at a sector.
+fullest of 32 banks has distinct words. Arrays are taken to begin at a sector. Those on the stacks of threads are in
+global memory, too.
 
 Memory that is used again has a history: a new array of the block's stack begins with the records of all accesses to its
 bytes, in arrays that were given back, that not all threads have seen yet.
@@ -11,36 +12,42 @@ bytes, in arrays that were given back, that not all threads have seen yet.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..analysis.memory_model import BANKS, SECTOR, WORD, fullest_bank
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.nodes import KArray, Space
-from ..kernel_ir.shared_stack import stack_bytes
+from ..kernel_ir.nodes import KArray, Kernel, Space
+from ..kernel_ir.shared_stack import is_on_own_stack, place_of, stack_bytes, word_bytes
+from ..kernel_ir.traverse import statements
 from .visibility import Location, Machine, Record, Track
 
 
 @dataclass(slots=True)
 class Memory:
     """An array: its values as Python scalars; `track` is None where no thread can meet another: in arrays that the
-    kernel only reads (`defined` says what they hold), and in private ones."""
+    kernel only reads (`defined` says what they hold), and in private ones. `start`: the first byte, where it is on the
+    stack of its thread."""
 
     array: KArray
     values: list
     defined: Track
     track: Track | None
+    start: int = 0
 
 
 @dataclass(slots=True)
 class Site:
     """Counts of one access site. `turn`: how often the present thread has come here; `open`: the elements that requests
     of the present round touch, by number of the turn and warp. `size`: bytes of an element; `grain`: of a sector, or of
-    a bank's word. `least`: what the requests would cost if the elements of each were neighbours."""
+    a bank's word. `least`: what the requests would cost if the elements of each were neighbours. `noted`: the bytes
+    of what `open` has numbers of: of an element, or 1 where these are places of memory."""
 
     place: int
     array: KArray
     size: int
     grain: int
+    noted: int
     requests: int = 0
     units: int = 0
     lanes: int = 0
@@ -62,9 +69,9 @@ class Site:
 
     def close(self) -> None:
         """The round is over: its requests are counted."""
-        is_global = self.array.space is Space.GLOBAL
+        is_global = self.array.space is not Space.SHARED
         for touched in self.open.values():
-            units = {index * self.size // self.grain for index in touched}
+            units = {index * self.noted // self.grain for index in touched}
             cost = len(units) if is_global else fullest_bank(units)
             self.least += -(-len(touched) * self.size // (SECTOR if is_global else BANKS * WORD))
             self.requests += 1
@@ -82,8 +89,10 @@ class Site:
 
 
 def new_site(place: int, array: KArray) -> Site:
-    """A site without counts. It counts 32-byte sectors of global memory, 4-byte words of banks for the rest."""
-    return Site(place, array, array.prim.bytes, SECTOR if array.space is Space.GLOBAL else WORD)
+    """A site without counts. It counts 32-byte sectors of memory, 4-byte words of banks for what is shared."""
+    size = array.prim.bytes
+    grain = WORD if array.space is Space.SHARED else SECTOR
+    return Site(place, array, size, grain, 1 if array.space is Space.PRIVATE else size)
 
 
 def zero(array: KArray) -> bool | int | float:
@@ -99,6 +108,47 @@ def checked_index(machine: Machine, memory: Memory, index: int, thread: int, pla
         return True
     machine.out_of_bounds(memory.defined, index, thread, place)
     return False
+
+
+# ---- the stack of a thread ---------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class OwnStack:
+    """That of the thread that runs: words of `word` bytes between those of its warp, for `arrays`; `top`, the
+    first free byte; `marks`, where the lists that it is in found that."""
+
+    word: int = 1
+    arrays: frozenset[KArray] = frozenset()
+    top: int = 0
+    marks: list[int] = field(default_factory=list)
+
+    @staticmethod
+    def of(kernel: Kernel) -> OwnStack:
+        """The stack of a kernel's threads."""
+        taken = (stm for stm in statements(kernel.body) if isinstance(stm, kir.Alloc) and is_on_own_stack(stm))
+        return OwnStack(word_bytes(kernel.body), frozenset(stm.array for stm in taken))
+
+    def take(self, size: int, count: int) -> int:
+        """The first byte of an array of `count` elements of `size` bytes."""
+        start = self.top
+        self.top += stack_bytes(count, size)
+        return start
+
+    def scope(self, steps: tuple[Callable[[], None], ...]) -> tuple[Callable[[], None], ...]:
+        """The steps of a list, after which it has given back what it took."""
+
+        def begin() -> None:
+            self.marks.append(self.top)
+
+        def end() -> None:
+            self.top = self.marks.pop()
+
+        return (begin, *steps, end)
+
+    def place(self, memory: Memory, index: int, lane: int) -> int:
+        """Where an element is in the memory that the stacks of the warp of `lane` have together."""
+        return place_of(memory.start + index * memory.array.prim.bytes, lane, self.word)
 
 
 # ---- the block's stack -------------------------------------------------------------------------------------------

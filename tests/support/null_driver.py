@@ -44,6 +44,12 @@ define i32 @null_copy(ptr %to, ptr %from, i64 %bytes, ptr %stream) noinline {
 define i32 @null_clear(ptr %to, i8 %byte, i64 %bytes, ptr %stream) noinline {
   ret i32 0
 }
+define i32 @null_set_16(ptr %to, i16 %word, i64 %count, ptr %stream) noinline {
+  ret i32 0
+}
+define i32 @null_set_32(ptr %to, i32 %word, i64 %count, ptr %stream) noinline {
+  ret i32 0
+}
 define i32 @null_wait(ptr %stream) noinline {
   ret i32 0
 }
@@ -62,7 +68,7 @@ done:
   ret void
 }
 """
-NAMES = ("null_launch", "null_copy", "null_clear", "null_wait", "null_loop", "null_spins")
+NAMES = ("null_launch", "null_copy", "null_clear", "null_set_16", "null_set_32", "null_wait", "null_loop", "null_spins")
 
 
 @dataclass(slots=True)
@@ -97,6 +103,7 @@ class NullDriver:
 
     def copy(self, target: int, source: int, size: int) -> None: ...
     def clear(self, address: int, size: int) -> None: ...
+    def set(self, address: int, word: int, width: int, count: int) -> None: ...
     def load(self, text: str, signatures: Sequence[Signature]) -> Mapping[str, int]:
         self.loaded += 1
         return {signature.name: k + 1 for k, signature in enumerate(signatures)}
@@ -112,8 +119,8 @@ class NullDriver:
         self.launches += 1
 
     def entry_points(self) -> EntryPoints | None:
-        launch, copy, clear, wait = map(self.code.address, NAMES[:4])
-        found = EntryPoints(launch, copy, copy, copy, clear, wait, self.pinned)
+        launch, copy, clear, set_16, set_32, wait = map(self.code.address, NAMES[:6])
+        found = EntryPoints(launch, copy, copy, copy, clear, set_16, set_32, wait, self.pinned)
         return found if self.compiled_host else None
 
     def pinned(self, size: int) -> int:

@@ -55,6 +55,17 @@ def merged(shape: Sequence[int], to: Sequence[int], source: Sequence[int]) -> tu
     return tuple(axes)
 
 
+def repeated(bits: int, size: int) -> tuple[int, int] | None:
+    """The word of 1, 2 or 4 bytes that elements of `size` bytes consist of, and its size, if there is one: those that a
+    driver sets memory to. Of several sizes the least is taken where that is a byte, else the greatest."""
+    bits &= (1 << 8 * size) - 1
+    for width in (1, min(size, 4)):
+        word = bits & ((1 << 8 * width) - 1)
+        if bits == sum(word << 8 * at for at in range(0, size, width)):
+            return word, width
+    return None
+
+
 def _one(outer: Axis, inner: Axis) -> bool:
     return outer.to == inner.to * inner.size and outer.source == inner.source * inner.size
 

@@ -80,6 +80,8 @@ class EntryPoints:
     upload: int
     copy: int
     clear: int
+    set_16: int
+    set_32: int
     wait: int
     pinned: Callable[[int], int]
 
@@ -112,6 +114,10 @@ class Driver(Protocol):
     def download(self, array: np.ndarray, address: int) -> None: ...
     def copy(self, target: int, source: int, size: int) -> None: ...
     def clear(self, address: int, size: int) -> None: ...
+    def set(self, address: int, word: int, width: int, count: int) -> None:
+        """`count` words of 1, 2 or 4 bytes."""
+        ...
+
     def load(self, text: str, signatures: Sequence[Signature]) -> Mapping[str, Loaded]:
         """The kernels of a module of CUDA C, by name."""
         ...

@@ -20,7 +20,7 @@ from ....ir.scalar import DTYPES, prim_of
 from ....ir.types import Prim
 from ...schedule.cuda.bulk_copies import CHUNK, MOST_DIMS, TILE
 from .array import CudaArray
-from .bulk import Axis, Tiles, bulk_module, count, merged, padded, tiles
+from .bulk import Axis, Tiles, bulk_module, count, merged, padded, repeated, tiles
 from .context_thread import DriverThread
 from .dlpack import dense
 from .driver import Driver, DriverFault, GpuLost, Loaded, Value, word
@@ -168,8 +168,9 @@ class Gpu:
 
     def ramp(self, array: CudaArray, start: int, step: int) -> None:
         """`array[i] = start + i · step`, as integers of its width; array is dense."""
-        if array.size and start == step == 0:
-            self.driver.clear(array.address, array.nbytes)
+        word = repeated(start, array.prim.bytes) if step == 0 else None
+        if array.size and word is not None:
+            self.driver.set(array.address, *word, array.nbytes // word[1])
         elif array.size:
             self.spread("iota", array.prim.bytes, array.size, [array.address], [signed(start), signed(step)])
 

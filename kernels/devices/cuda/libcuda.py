@@ -83,6 +83,8 @@ FUNCTIONS = {
     "upload": "cuMemcpyHtoDAsync_v2",
     "copy": "cuMemcpyDtoDAsync_v2",
     "clear": "cuMemsetD8Async",
+    "set_16": "cuMemsetD16Async",
+    "set_32": "cuMemsetD32Async",
     "wait": "cuStreamSynchronize",
 }
 """What compiled host programs call, under the names of `EntryPoints`."""

@@ -48,7 +48,7 @@ class NativeGpu:
         """In the thread of the GPU; `bulk` loads the kernels of bulk operations."""
         made = NativeGpu(driver, pool, bulk)
         words = made.words
-        for name in ("launch", "download", "upload", "copy", "clear", "wait"):
+        for name in ("launch", "download", "upload", "copy", "clear", "set_16", "set_32", "wait"):
             setattr(words, name, getattr(found, name))
         words.stream, words.pinned = driver.stream, found.pinned(8 * RECORD + SCALAR)
         words.bulk, words.lists = ctypes.addressof(made.bulk_codes), ctypes.addressof(made.lists)

@@ -151,6 +151,11 @@ class PyCuda:
     def clear(self, address: int, size: int) -> None:
         self.cuda.memset_d8_async(address, 0, size, self.queue)
 
+    @guarded
+    def set(self, address: int, word: int, width: int, count: int) -> None:
+        functions = {1: self.cuda.memset_d8_async, 2: self.cuda.memset_d16_async, 4: self.cuda.memset_d32_async}
+        functions[width](address, word, count, self.queue)
+
     # ---- kernels ---------------------------------------------------------------------------------------------------
 
     @guarded

@@ -3,9 +3,9 @@
 A mapping is the order of the space's dimensions (the last one runs over the lanes of a warp), how its points are split
 (of a map the sequential factor S: a thread takes the points s*T + t for s < S; of a reduction whether lanes take the
 elements of a segment or segments), and the layout of each input (a copy with another dimension innermost, its
-manifest). They are enumerated together, for every kernel of a segop; the cost is the exact number of memory sectors
-that the accesses of the kernel touch (`kernels/analysis/sectors.py`) at sizes that stand for large ones, and the bytes
-of the manifests.
+manifest) and of the results of a map, which are then copied to where they are to be. They are enumerated together, for
+every kernel of a segop; the cost is the exact number of memory sectors that the accesses of the kernel touch
+(`kernels/analysis/sectors.py`) at sizes that stand for large ones, and the bytes of the manifests.
 
     σ* = argmin over order, S, layouts of  32 B * Σ_access sectors(f', order, S)  +  bytes read and written by manifests
 
@@ -87,7 +87,8 @@ class Mapped:
 @dataclass(frozen=True, slots=True)
 class Search:
     """The dimensions to be mapped, how the kernels are made and how many blocks these have, the factors to be tried,
-    what the ways to split are called, and the mappings that were evaluated."""
+    what the ways to split are called, the results that may be written in another layout, and the mappings that were
+    evaluated."""
 
     h: HostBuilder
     dims: Dims
@@ -95,6 +96,7 @@ class Search:
     blocks: Callable[[Mapping], int]
     factors: tuple[int, ...]
     ways: tuple[str, ...] = ("",)
+    results: frozenset[Name] = frozenset()
     seen: list[Mapped] = field(default_factory=list[Mapped])
 
     @property
@@ -102,10 +104,13 @@ class Search:
         return tuple(width for _, width in self.dims)
 
 
-def best_mapping(h: HostBuilder, space: SegSpace, build: Build) -> tuple[Mapping, Layouts]:
-    """The cheapest mapping of a map's space and its manifests; `h` gets what was considered. Raises NotLowerable where
-    the space has no kernel."""
-    best = found(search_of(h, space, build), [Mapping(order, 1) for order in orders(space.widths)])
+def best_mapping(
+    h: HostBuilder, space: SegSpace, build: Build, results: abc.Set[Name] = frozenset()
+) -> tuple[Mapping, Layouts]:
+    """The cheapest mapping of a map's space and its manifests; `h` gets what was considered. `results` may be written
+    in another layout, and are then copied. Raises NotLowerable where the space has no kernel."""
+    search = replace(search_of(h, space, build), results=frozenset(results))
+    best = found(search, [Mapping(order, 1) for order in orders(space.widths)])
     return best.mapping, best.layouts
 
 
@@ -216,8 +221,8 @@ def best_manifest(search: Search, plain: list[Mapped], best: Mapped) -> Mapped:
     """With one more input in another layout, and the mapping that suits it; `best` if none saves enough."""
     h, before = search.h, best
     for name, writes in zip(before.made.arrays, before.made.writes, strict=True):
-        rank = h.types[name].rank
-        for inner in range(rank - 1 if not writes and name not in before.layouts else 0):
+        rank, may = h.types[name].rank, (not writes or name in search.results) and name not in before.layouts
+        for inner in range(rank - 1 if may else 0):
             layouts = {**before.layouts, name: (*(d for d in range(rank) if d != inner), inner)}
             chosen = [one.mapping for one in plain if least_with(search, one, layouts) < GAIN * best.bytes]
             with suppress(NotLowerable):

@@ -28,7 +28,7 @@ from ..kernel_builder import Builder, Mode, Operand
 from ..queries import stays
 from ..soacs import row_reduction
 from ..space import bind_space, segment_results
-from ..table import Schedule, Segop, Table, in_memory, run
+from ..table import Schedule, Segop, Table, bound, in_memory, run
 from .mapping import Mapping, best_mapping
 from .row_registers import KeptRows, rows_in_registers
 from .tensor_tiles import on_tensor_cores, run_on_tensor_cores
@@ -49,15 +49,19 @@ def may_split(s: Segop[core.SegMap]) -> tuple[Tileable, int] | str:
 
 def run_mapped(s: Segop[core.SegMap], _: bool) -> None:
     """The threads of the grid over all dimensions."""
-    s = in_memory(s)
-    h, exp = s.h, s.exp
+    h, exp, pat = s.h, s.exp, s.stm.pat
+    h.bind(pat)
+    s = replace(bound(s, ()), outs=[(p.name, p.type) for p in s.results])
 
     def build(mapping: Mapping, threads: int) -> Made:
         b = h.builder()
         over_points(b, exp.space, mapping, threads, lambda at: segment_results(b, exp.body, s.outs, at, Mode.THREAD))
         return h.finish(b, s.base)
 
-    mapping, layouts = best_mapping(h, exp.space, build)
+    mapping, layouts = best_mapping(h, exp.space, build, {param.name for param in pat})
+    for param in pat:
+        if param.name not in layouts:
+            h.emit((param,), core.Scratch(param.type), s.stm.loc)
     h.layouts.update(layouts)
     made = build(mapping, BLOCK.threads)
     threads = BLOCK.threads * row_width(made.kernel)

@@ -124,6 +124,9 @@ class EmulatedDriver:
     def clear(self, address: int, size: int) -> None:
         ctypes.memset(address, 0, size)
 
+    def set(self, address: int, word: int, width: int, count: int) -> None:
+        ctypes.memmove(address, word.to_bytes(width, "little") * count, width * count)
+
     def load(self, text: str, signatures: Sequence[Signature]) -> dict[str, Emulated]:
         library = compiled(emulated_text(text, signatures))
         return {signature.name: Emulated(signature, library) for signature in signatures}
@@ -172,6 +175,12 @@ class EmulatedDriver:
             "copy": ctypes.CFUNCTYPE(i32, at, at, i64, at)(copying),
             "clear": ctypes.CFUNCTYPE(i32, at, ctypes.c_ubyte, i64, at)(
                 lambda to, byte, size, stream: self.code_of(lambda: ctypes.memset(to, byte, size))
+            ),
+            "set_16": ctypes.CFUNCTYPE(i32, at, ctypes.c_uint16, i64, at)(
+                lambda to, word, count, stream: self.code_of(lambda: self.set(to, word, 2, count))
+            ),
+            "set_32": ctypes.CFUNCTYPE(i32, at, ctypes.c_uint32, i64, at)(
+                lambda to, word, count, stream: self.code_of(lambda: self.set(to, word, 4, count))
             ),
             "wait": ctypes.CFUNCTYPE(i32, at)(lambda stream: self.code_of(self.synchronise)),
         }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <string>
@@ -128,6 +129,14 @@ int cuMemsetD8Async(Address to, unsigned char value, size_t size, void *stream) 
   if (!stream || !ours(to, size)) return INVALID_VALUE;
   return memset((void *)to, value, size), ready();
 }
+int cuMemsetD16Async(Address to, unsigned short value, size_t count, void *stream) {
+  if (!stream || to % 2 || !ours(to, 2 * count)) return INVALID_VALUE;
+  return std::fill_n((unsigned short *)to, count, value), ready();
+}
+int cuMemsetD32Async(Address to, unsigned value, size_t count, void *stream) {
+  if (!stream || to % 4 || !ours(to, 4 * count)) return INVALID_VALUE;
+  return std::fill_n((unsigned *)to, count, value), ready();
+}
 
 int cuModuleLoadDataEx(void **module, const void *image, unsigned, int *, void **) {
   void *library = dlopen((const char *)image, RTLD_NOW | RTLD_LOCAL);
@@ -176,9 +185,9 @@ ABSENT4(cuMemHostRegister_v2, cuMemHostUnregister, cuMemcpy2DAsync_v2, cuMemcpy2
 ABSENT4(cuMemcpy2D_v2, cuMemcpy3DAsync_v2, cuMemcpy3DPeer, cuMemcpy3DPeerAsync)
 ABSENT(cuMemcpyAtoD_v2) ABSENT(cuMemcpyAtoH_v2)
 ABSENT4(cuMemcpyDtoA_v2, cuMemcpyDtoD_v2, cuMemcpyDtoH_v2, cuMemcpyHtoA_v2)
-ABSENT4(cuMemcpyHtoD_v2, cuMemcpyPeer, cuMemcpyPeerAsync, cuMemsetD16Async)
+ABSENT(cuMemcpyHtoD_v2) ABSENT(cuMemcpyPeer) ABSENT(cuMemcpyPeerAsync)
 ABSENT4(cuMemsetD16_v2, cuMemsetD2D16Async, cuMemsetD2D16_v2, cuMemsetD2D32Async)
-ABSENT4(cuMemsetD2D32_v2, cuMemsetD2D8Async, cuMemsetD2D8_v2, cuMemsetD32Async)
+ABSENT(cuMemsetD2D32_v2) ABSENT(cuMemsetD2D8Async) ABSENT(cuMemsetD2D8_v2)
 ABSENT4(cuMemsetD32_v2, cuMemsetD8_v2, cuModuleGetGlobal_v2, cuModuleGetSurfRef)
 ABSENT4(cuModuleGetTexRef, cuModuleLoad, cuParamSetSize, cuParamSetTexRef)
 ABSENT4(cuParamSetf, cuParamSeti, cuParamSetv, cuProfilerInitialize)

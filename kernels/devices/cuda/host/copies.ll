@@ -192,17 +192,50 @@ entry:
   %none = icmp eq i64 %count, 0
   br i1 %none, label %done, label %look
 look:
-  %bits = or i64 %start, %step
-  %zeros = icmp eq i64 %bits, 0
-  br i1 %zeros, label %clear, label %kernel
-clear:
   %of = load %Gpu, ptr %gpu
-  %function = extractvalue %Gpu %of, $Gpu.clear$
   %stream = extractvalue %Gpu %of, $Gpu.stream$
-  %bytes = mul i64 %count, %width
   %target = inttoptr i64 %to to ptr
-  %code = call i32 %function(ptr %target, i8 0, i64 %bytes, ptr %stream)
-  call void @noted(ptr %gpu, i32 %code)
+  %bytes = mul i64 %count, %width
+  %same = icmp eq i64 %step, 0
+  %bits = mul i64 %width, 8
+  %unused = sub i64 64, %bits
+  %high = shl i64 %start, %unused
+  %value = lshr i64 %high, %unused
+  br i1 %same, label %bytes_or_more, label %kernel
+bytes_or_more:  ; the driver sets memory to one byte, or to words of 2 or 4
+  %byte = and i64 %value, 255
+  %every = lshr i64 72340172838076673, %unused
+  %of_byte = mul i64 %byte, %every
+  %is_byte = icmp eq i64 %of_byte, %value
+  br i1 %is_byte, label %clear, label %words
+clear:
+  %clear_function = extractvalue %Gpu %of, $Gpu.clear$
+  %byte8 = trunc i64 %byte to i8
+  %cleared = call i32 %clear_function(ptr %target, i8 %byte8, i64 %bytes, ptr %stream)
+  call void @noted(ptr %gpu, i32 %cleared)
+  ret void
+words:
+  %is_pair = icmp eq i64 %width, 2
+  br i1 %is_pair, label %pairs, label %fours
+pairs:
+  %pairs_function = extractvalue %Gpu %of, $Gpu.set_16$
+  %value16 = trunc i64 %value to i16
+  %set16 = call i32 %pairs_function(ptr %target, i16 %value16, i64 %count, ptr %stream)
+  call void @noted(ptr %gpu, i32 %set16)
+  ret void
+fours:
+  %low = and i64 %value, 4294967295
+  %upper = lshr i64 %value, 32
+  %is_four = icmp eq i64 %width, 4
+  %equal = icmp eq i64 %low, %upper
+  %fits = or i1 %is_four, %equal
+  br i1 %fits, label %set_words, label %kernel
+set_words:
+  %words_function = extractvalue %Gpu %of, $Gpu.set_32$
+  %value32 = trunc i64 %low to i32
+  %number = lshr i64 %bytes, 2
+  %set32 = call i32 %words_function(ptr %target, i32 %value32, i64 %number, ptr %stream)
+  call void @noted(ptr %gpu, i32 %set32)
   ret void
 kernel:
   %params = alloca [11 x i64], align 16

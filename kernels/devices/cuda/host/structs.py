@@ -20,11 +20,11 @@ class Gpu(ctypes.Structure):
 
     _fields_ = (
         ("launch", c_void_p), ("download", c_void_p), ("upload", c_void_p), ("copy", c_void_p), ("clear", c_void_p),
-        ("wait", c_void_p), ("stream", c_void_p), ("allocate", c_void_p), ("free", c_void_p), ("stacks", c_void_p),
-        ("need", c_void_p), ("record", c_int64), ("pinned", c_void_p), ("multiprocessors", c_int64),
-        ("pending", c_int64), ("failing", c_int64), ("error", c_int64), ("stack", c_int64), ("stack_room", c_int64),
-        ("bulk", c_void_p), ("lists", c_void_p), ("launches", c_int64), ("downloads", c_int64),
-        ("allocations", c_int64),
+        ("set_16", c_void_p), ("set_32", c_void_p), ("wait", c_void_p), ("stream", c_void_p), ("allocate", c_void_p),
+        ("free", c_void_p), ("stacks", c_void_p), ("need", c_void_p), ("record", c_int64), ("pinned", c_void_p),
+        ("multiprocessors", c_int64), ("pending", c_int64), ("failing", c_int64), ("error", c_int64),
+        ("stack", c_int64), ("stack_room", c_int64), ("bulk", c_void_p), ("lists", c_void_p), ("launches", c_int64),
+        ("downloads", c_int64), ("allocations", c_int64),
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@
 %Array = type { ptr, ptr, [0 x i64] }  ; buffer data sizes
 %Axis = type { i64, i64, i64 }  ; size to from
 %Buffer = type { i64, i64, i64, ptr, ptr, ptr }  ; references class capacity address gpu next
-%Gpu = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64, ptr, i64, i64, i64, i64, i64, i64, ptr, ptr, i64, i64, i64 }  ; launch download upload copy clear wait stream allocate free stacks need record pinned multiprocessors pending failing error stack stack_room bulk lists launches downloads allocations
+%Gpu = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64, ptr, i64, i64, i64, i64, i64, i64, ptr, ptr, i64, i64, i64 }  ; launch download upload copy clear set_16 set_32 wait stream allocate free stacks need record pinned multiprocessors pending failing error stack stack_room bulk lists launches downloads allocations
 %Kernel = type { i64, i64, i64, i64, [256 x ptr] }  ; most threads block_stack thread_stack variants
 %Variant = type { ptr, i64, i64, i64, i64, i64, i64, i64 }  ; code threads together turns fails stacks shared_left near
 

@@ -295,6 +295,10 @@ entry:
   call void @put(ptr %gpu, i64 $Gpu.copy$, ptr %copy)
   %clear = load ptr, ptr @driver[$cuMemsetD8Async$]
   call void @put(ptr %gpu, i64 $Gpu.clear$, ptr %clear)
+  %pairs = load ptr, ptr @driver[$cuMemsetD16Async$]
+  call void @put(ptr %gpu, i64 $Gpu.set_16$, ptr %pairs)
+  %words = load ptr, ptr @driver[$cuMemsetD32Async$]
+  call void @put(ptr %gpu, i64 $Gpu.set_32$, ptr %words)
   %wait = load ptr, ptr @driver[$cuStreamSynchronize$]
   call void @put(ptr %gpu, i64 $Gpu.wait$, ptr %wait)
   call void @put(ptr %gpu, i64 $Gpu.allocate$, ptr @allocated)

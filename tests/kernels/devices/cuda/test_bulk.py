@@ -99,8 +99,9 @@ def test_dimensions_are_merged() -> None:
 
 @pytest.mark.parametrize("prim", prims.PRIMS, ids=lambda p: p.value)
 def test_filled(device: CudaDevice, cpu: CpuDevice, prim: Prim) -> None:
-    """Also where no bits are set, and into strided places."""
-    for value in (DTYPES[prim].type(0).item(), DTYPES[prim].type(1).item()):
+    """Also where no bits are set, where bytes or halves repeat, and into strided places."""
+    repeating = np.frombuffer(b"\x12\x34\x56\x3a" * 2 + b"\x11" * 8, DTYPES[prim])[[0, -1]].tolist()
+    for value in (DTYPES[prim].type(0).item(), DTYPES[prim].type(1).item(), *repeating * (prim is not Prim.BOOL)):
         both(device, cpu, numbers((1,), prim), lambda d, a, value=value: d.replicate((3, 700), value, prim))
 
     def written(d: Any, a: Any) -> Any:

@@ -70,6 +70,28 @@ def test_lud_waits_once(lud: Compiled) -> None:
     assert counts(program, "main", [np.ones((256, 256), np.float32)]) == (3 * 255 - 1, 1, 1)
 
 
+FILLS = {
+    "u8": ("200", 0), "i16": ("-2", 0), "f16": ("0.1", 0), "f32": ("1.5", 0), "bool": ("true", 0),
+    "i64": ("-1", 0), "f64": ("0.1", 1), "u64": ("0x1234567812345678", 0), "i32": ("7", 0),
+}  # fmt: skip
+"""Elements, and the launches that fill an array with them: none where the driver sets memory to words of 4 bytes."""
+
+
+@pytest.mark.parametrize("prim", FILLS)
+@pytest.mark.parametrize("compiled_host", [True, False], ids=["compiled", "python"])
+def test_fills_are_the_drivers(prim: str, compiled_host: bool) -> None:
+    """They were kernels where any bit of the element is set."""
+    value, launches = FILLS[prim]
+    program, driver = build(
+        compile_prog(f"def main (n: i64): []{prim} = replicate n ({value})", "fill.soac", machine=CUDA), compiled_host
+    )
+    if compiled_host:
+        assert counts(program, "main", [np.int64(1000)])[0] == launches
+    else:
+        program.run("main", [np.int64(1000)], convert=to_arguments)
+        assert driver.launches == launches
+
+
 def test_both_runners_launch_the_same(lud: Compiled) -> None:
     args = [np.ones((40, 40), np.float32)]
     launches, downloads, _ = counts(build(lud)[0], "main", args)

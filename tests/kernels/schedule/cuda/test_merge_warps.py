@@ -1,0 +1,81 @@
+"""Rows of varying length in equal parts, a warp for each: values, whatever the number of parts; barriers and shares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from soac.ir.core import Level
+from soac.ir.machine import CUDA
+from soac.kernels.cuda_c.module import cuda_kernel
+from soac.kernels.devices.cuda.executable import CudaExecutable
+from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
+from soac.kernels.schedule import merge_path
+from soac.kernels.tracer.run import TraceSettings, ready_kernels, trace_kernels
+from soac.pipeline import Compiled, compile_prog
+from soac.versions import runs_of
+from tests.support.emulator.driver import EmulatedDriver, emulated_gpu
+from tests.support.emulator.emulate import COMPILER
+
+COMPOSED = """
+-- The functions x -> (k % 5 - 2) x + k one after the other, as many as each number says: they do not commute.
+entry main [n] (lengths: [n]i64): ([n]i32, [n]i32) =
+  unzip (map (\\l -> reduce (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0)
+                           (map (\\k -> (i32.i64 (k % 5 - 2), i32.i64 k)) (iota l))) lengths)
+"""
+LENGTHS = {
+    "short and long": [3, 0, 90, 1, 1, 0, 40, 200, 2, 0],
+    "empty": [0, 0, 0],
+    "one long row": [700],
+    "many short": [k % 4 for k in range(300)],
+    "ends at parts": [32, 31, 33, 64, 0, 0, 63, 128],
+}
+
+
+def linear(length: int) -> tuple[int, int]:
+    a, b = np.int32(1), np.int32(0)
+    with np.errstate(over="ignore"):
+        for k in range(length):
+            c = np.int32(k % 5 - 2)
+            a, b = c * a, c * b + np.int32(k)
+    return int(a), int(b)
+
+
+def compiled(grain: int, monkeypatch: pytest.MonkeyPatch) -> Compiled:
+    monkeypatch.setattr(merge_path, "GRAIN", grain)
+    return compile_prog(COMPOSED, "composed.soac", machine=CUDA)
+
+
+def flat(made: Compiled) -> dict[str, bool]:
+    """The last version."""
+    *_, last = runs_of(made.flat, "main")
+    return last
+
+
+@pytest.mark.parametrize("grain", [merge_path.WARPS, 40 * merge_path.WARPS, 1 << 12])
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_values(lengths: str, grain: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traced without a hazard, and emulated in several orders."""
+    made, args = compiled(grain, monkeypatch), [np.array(LENGTHS[lengths])]
+    wanted = np.array([linear(length) for length in LENGTHS[lengths]], np.int32).T
+    report = trace_kernels(made, ready_kernels(made), "main", args, flat(made), TraceSettings(64))
+    assert report.is_clean
+    np.testing.assert_array_equal(np.stack(report.results), wanted)
+    for order in (0, 1, 5) if COMPILER is not None else ():
+        gpu = emulated_gpu(EmulatedDriver(order=order))
+        found, _ = CudaExecutable.build(made.host, made.core.functions, gpu, 64).run("main", args, forced=flat(made))
+        np.testing.assert_array_equal(np.stack([array.numpy() for array in found]), wanted)
+
+
+def test_parts_are_warps_that_wait_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a thread for each part combines their carries."""
+    made = compiled(1 << 12, monkeypatch)
+    kernels = {kernel.name: kernel for kernel in all_ready(made.host.kernels, CUDA_PASSES)}
+    args = [np.full(200, 8)]
+    launched = trace_kernels(made, ready_kernels(made), "main", args, flat(made)).launches
+    carry = next(k for k, launch in enumerate(launched) if launch.kernel.rpartition("_")[0].endswith("_carry"))
+    parts = launched[carry - 1]
+    assert kernels[parts.kernel].collective is Level.WARP
+    assert parts.blocks == -(-(200 + 1600) // ((1 << 12) // merge_path.WARPS))
+    text = cuda_kernel(kernels[parts.kernel])
+    assert (text.together, "__syncthreads" in text.text) == (4, False)
