@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from soac.frontend.compile import compile_text
 from soac.ir.machine import CPU, Mode
@@ -37,3 +41,26 @@ def test_short_rows_wrap() -> None:
     for w in (0, 1, 7, 8, 9, 31, 32, 33):
         a = np.arange(3 * w, dtype=np.uint8).reshape(3, w)
         np.testing.assert_array_equal(device.run("main", (a,))[0][0], np.roll(a, 1, axis=1) + a)
+
+
+PIECES = "map (\\r -> tabulate n (\\j -> if j + {} {} d then r[j] + 1 else if j < e then r[n - 1 - j] else 2 * r[j])) a"
+PIECEWISE = "entry {} [h][n] (d: i64) (e: i64) (a: [h][n]i32): [h][n]i32 = " + PIECES
+
+
+@given(st.sampled_from(sorted(SIGNS)), st.integers(0, 40), st.integers(-3, 45), st.integers(-3, 45))
+def test_rows_of_several_parts(name: str, n: int, d: int, e: int) -> None:
+    """Long parts are loops of their own, short ones are not."""
+    a = np.arange(3 * n, dtype=np.int32).reshape(3, n)
+    j = np.arange(n)
+    for shift in (0, 1):
+        parts = np.where(j < e, a[:, ::-1], 2 * a)
+        expected = np.where(COMPARISONS[name](j + shift, d), a + 1, parts)
+        np.testing.assert_array_equal(piecewise().run(f"{name}{shift}", (np.int64(d), np.int64(e), a))[0][0], expected)
+
+
+@cache
+def piecewise() -> Executable:
+    text = "\n".join(PIECEWISE.format(f"{name}{k}", k, sign) for name, sign in SIGNS.items() for k in (0, 1))
+    compiled = compile_core(compile_text(text, "parts.soac"), Mode.FULL, CPU)
+    assert sum(split_at_multiples(kernel) != kernel for kernel in compiled.host.kernels) == 2 * len(SIGNS)
+    return Executable.build(compiled.host, compiled.flat.functions)
