@@ -22,6 +22,7 @@ from .peel_boundaries import peel_boundaries
 from .place_fences import place_fences
 from .scalarise_row_walks import scalarise_row_walks
 from .split_at_multiples import split_at_multiples
+from .split_residues import split_residues
 from .split_varying_reductions import split_varying_reductions
 from .straighten_indices import straighten_indices
 from .tile_rows import tile_rows
@@ -41,6 +42,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
         ("one-by-one", one_by_one),
         ("nontemporal-stores", nontemporal_stores),
         ("hoist-invariants", hoist_invariants),
+        ("split-residues", split_residues),
         ("split-at-multiples", split_at_multiples),
         ("peel-boundaries", peel_boundaries),
         ("if-convert", if_convert),

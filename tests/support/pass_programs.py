@@ -109,6 +109,19 @@ def wrapped(w: Writer) -> str:
     return f"entry main [m] (xs: [m]{t}) (n: i64) (c: i64): [n]{t} = let c = i64.abs c in {at}"
 
 
+def parted(w: Writer) -> str:
+    """Indices divided by small numbers, of an element and what lies beside it."""
+    t, n, by = w.type(), w.size(), w.number(2, 8)
+    w.array(t, n)
+    w.scalar(w.number(-9, 9))
+    at, beside = w.pick("(i + c)", "i", "(i + 3)"), w.pick("(i + c)", "i")
+    divides, leaves = w.pick("/", "//"), w.pick("%", "%%")
+    read = w.pick("xs[near]", "if r == 0 then xs[near] else xs[n - 1 - i]")
+    near = "i64.min (n - 1) (i64.abs k)"
+    body = f"let k = {at} {divides} {by} let r = {beside} {leaves} {by} let near = {near} in ({read}) + {t}.i64 r"
+    return f"entry main [n] (xs: [n]{t}) (c: i64): [n]{t} = map (\\i -> {body}) (iota n)"
+
+
 def neighbours(w: Writer) -> str:
     """Stencils with clamped indices or branches at the ends, and reductions of them."""
     t, n = w.type(), w.size()
@@ -266,6 +279,7 @@ WRITERS: dict[str, Callable[[Writer], str]] = {
     "one-by-one": wanderers,
     "nontemporal-stores": stores,
     "hoist-invariants": invariants,
+    "split-residues": parted,
     "split-at-multiples": wrapped,
     "peel-boundaries": neighbours,
     "if-convert": branches,
