@@ -12,6 +12,7 @@ from ..kernel_ir.nodes import Kernel
 from .choose_lanes import LaneSettings, choose_lanes
 from .divide_warps import divide_warps
 from .flat_row_scans import flat_row_scans
+from .forward_stores import forward_stores
 from .hoist_invariants import hoist_invariants
 from .if_convert import if_convert
 from .interleave_rows import interleave_rows
@@ -39,6 +40,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
     """The passes of a CPU for lanes as the settings say."""
     return (
         DIVIDE,
+        ("forward-stores", forward_stores),
         ("one-by-one", one_by_one),
         ("nontemporal-stores", nontemporal_stores),
         ("hoist-invariants", hoist_invariants),

@@ -78,6 +78,16 @@ class Writer:
         self.args.append(np.int64(value))
 
 
+def copied(w: Writer) -> str:
+    """Rows of a block that are made of rows, their own among them."""
+    t, n, m = w.type(), w.size(SMALL), w.size(SMALL)
+    w.array(t, n, m)
+    other = w.pick("xs[i]", "xs[m - 1 - i]", "xs[(i + 1) % m]", "x")
+    element = f"let x = xs[i] let y = {other} in {w.element(t, 'x', 'y')}"
+    row = f"loop xs = copy xs for _k < 3 do map (\\i -> {element}) (iota m)"
+    return f"entry main [n][m] (xss: [n][m]{t}) = map (\\xs -> {row}) xss"
+
+
 def stores(w: Writer) -> str:
     """Maps, of which results are written past the caches."""
     t, n = w.type(), w.size()
@@ -276,6 +286,7 @@ entry main [n] (xs: [n]{t}): [n]{t} = f xs
 
 WRITERS: dict[str, Callable[[Writer], str]] = {
     "divide-warps": warps,
+    "forward-stores": copied,
     "one-by-one": wanderers,
     "nontemporal-stores": stores,
     "hoist-invariants": invariants,
