@@ -28,8 +28,9 @@ from ..kernel_ir.traverse import Renamed, assigned, bound, bound_inside, defined
 from .hoist_invariants import divided
 from .peel_boundaries import MOST, is_plain
 
-LEAST, LEAST_OF_ALL = 32, 8
-"""The least divisor for which pieces are worth it, and where it is no less than the loop has elements."""
+LEAST, LEAST_MASK = 8, 32
+"""The least divisor for which pieces are worth it, of constants the next one (`split_residues.py` has the others), and
+the least constant power of two whose remainders are no matter of masks."""
 MOST_CUTS = 4
 """Divisions of other numbers in a loop, for which pieces nest."""
 FAR = 1 << 61
@@ -54,7 +55,7 @@ def split_at_multiples(kernel: Kernel) -> Kernel:
 @dataclass(frozen=True, slots=True)
 class _Cut:
     """What cuts a loop: x = index + `shift`, divided by `by`, or where it reaches `by` + `late` (None: divided).
-    `signed`: x may be negative; `long`: both pieces have `LEAST_OF_ALL` elements."""
+    `signed`: x may be negative; `long`: both pieces have `LEAST` elements."""
 
     shift: Poly
     by: Operand
@@ -110,9 +111,8 @@ class _Splitter:
                 case KLet(var, KOp(op, Prim.I64, (x, by))) if (op in DIVISIONS or op in REACHED) and outside(by):
                     shift = sub(values.of(x), atom(stm.index.name))
                     names = {name for monomial, _ in shift for name in monomial}
-                    wide = not isinstance(by, Const) or int(by.value) >= LEAST
                     if all(name in self.prims and name not in inside for name in names):
-                        if op in DIVISIONS and wide:
+                        if op in DIVISIONS and is_wide(op, by):
                             found[var.name] = _Cut(shift, by, None, op in (Op.QUOT, Op.REM))
                         elif op in REACHED and (names or var in choices):
                             found[var.name] = _Cut(shift, by, REACHED[op], long=not names)
@@ -130,24 +130,17 @@ class _Splitter:
             low, high = code.let(Op.ADD, stm.lo, shift), code.let(Op.ADD, last, shift)
             least = 0 if cut.signed else -FAR
             within = [(low, high), (i64(least), low), (high, i64(FAR)), (cut.by, i64(FAR))]
-            within.append((i64(-FAR) if cut.late is not None else self.least(code, stm, cut.by), cut.by))
+            within.append((i64(-FAR if cut.late is not None else LEAST), cut.by))
             if cut.long:
                 place = code.let(Op.SUB, cut.by, shift)
-                within.append((code.let(Op.ADD, stm.lo, i64(LEAST_OF_ALL)), place))
-                within.append((place, code.let(Op.SUB, stm.hi, i64(LEAST_OF_ALL))))
+                within.append((code.let(Op.ADD, stm.lo, i64(LEAST)), place))
+                within.append((place, code.let(Op.SUB, stm.hi, i64(LEAST))))
             for x, y in within:
                 holds, both = self.name("holds", Prim.BOOL), self.name("good", Prim.BOOL)
                 code.out.append(KLet(holds, KOp(Op.LE, Prim.I64, (x, y))))
                 code.out.append(KLet(both, KOp(Op.AND, Prim.BOOL, (good, holds))))
                 good = both
         return good
-
-    def least(self, code: PolyCode, stm: Threads, by: Operand) -> Operand:
-        """The least divisor for which pieces are worth it."""
-        few, least = self.name("few", Prim.BOOL), self.name("least", Prim.I64)
-        code.out.append(KLet(few, KOp(Op.LE, Prim.I64, (code.let(Op.SUB, stm.hi, stm.lo), by))))
-        code.out.append(KLet(least, KOp(Op.SELECT, Prim.I64, (few, i64(LEAST_OF_ALL), i64(LEAST)))))
-        return least
 
     def name(self, base: str, prim: Prim) -> KVar:
         self.made += 1
@@ -224,6 +217,14 @@ class _Pieces:
                 return (KLet(var, KConvert(Prim.BOOL, Prim.BOOL, first)),)
             case _:
                 return (KLet(var, KOp(Op.NOT, Prim.BOOL, (first,))),)
+
+
+def is_wide(op: Op, by: Operand) -> bool:
+    """Whether pieces for each quotient by a number may be worth it."""
+    if not isinstance(by, Const):
+        return True
+    number = int(by.value)
+    return number > (LEAST if number & (number - 1) or op in (Op.DIV, Op.QUOT) else LEAST_MASK - 1)
 
 
 def choosing(stms: Iterable[KStm]) -> set[Operand]:
