@@ -5,7 +5,7 @@
 
 as the new values of an accumulator or of a row of a table are, whose operator or loop makes rows. What the first loop
 reads of xs must be its own element, before it stores that, or lie a multiple of n away from it, in another row.
-Loops of a thread likewise. A launch that fails on the way leaves values behind that nobody sees.
+Loops of a thread likewise. What a launch that fails on the way leaves behind is never read.
 """
 
 from __future__ import annotations
