@@ -79,13 +79,13 @@ class Writer:
 
 
 def copied(w: Writer) -> str:
-    """Rows of a block that are made of rows, their own among them."""
-    t, n, m = w.type(), w.size(SMALL), w.size(SMALL)
-    w.array(t, n, m)
-    other = w.pick("xs[i]", "xs[m - 1 - i]", "xs[(i + 1) % m]", "x")
-    element = f"let x = xs[i] let y = {other} in {w.element(t, 'x', 'y')}"
-    row = f"loop xs = copy xs for _k < 3 do map (\\i -> {element}) (iota m)"
-    return f"entry main [n][m] (xss: [n][m]{t}) = map (\\xs -> {row}) xss"
+    """Tables whose rows are made of rows before them, their own among them, in a block or a thread."""
+    t, b, n, m = w.type(), w.size(SMALL), w.size(SMALL), w.size(SMALL)
+    w.array(t, b, n, m)
+    other = w.pick("xs[k + 1]", "(reverse xs[k + 1])", "xs[0]", "(reverse xs[k])")
+    row = f"map2 (\\x y -> {w.element(t, 'x', 'y')}) xs[k] {other}"
+    table = f"loop xs = copy xs for k < n - 1 do xs with [k + 1] = {row}"
+    return f"entry main [b][n][m] (xss: [b][n][m]{t}): [b][n][m]{t} = map (\\xs -> {table}) xss"
 
 
 def stores(w: Writer) -> str:
