@@ -145,10 +145,41 @@ def closed(xss: Array) -> Array:
     return out
 
 
+@numba.njit
+def bits(data: Array) -> Array:
+    out = np.empty(8 * len(data), np.uint8)
+    for i in range(len(data)):
+        for j in range(8):
+            out[8 * i + j] = (data[i] >> j) & 1
+    return out
+
+
+@numba.njit
+def hourly(means: Array, xs: Array) -> Array:
+    out, k = np.empty_like(xs), 0
+    for i in range(len(xs)):
+        out[i] = xs[i] - means[k]
+        k = k + 1 if k < 23 else 0
+    return out
+
+
+@numba.njit
+def bag(table: Array, ids: Array) -> Array:
+    out = np.zeros((len(ids), table.shape[1]), table.dtype)
+    for i in range(len(ids)):
+        for j in range(ids.shape[1]):
+            for k in range(table.shape[1]):
+                out[i, k] += table[ids[i, j], k]
+        for k in range(table.shape[1]):
+            out[i, k] /= np.float32(ids.shape[1])
+    return out
+
+
 PEERS: Mapping[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
         rotary, delta_decode, overlap_add, group_stats, varint_decode, heat3d, legendre, avg_pool, paths, closed,
+        bits, hourly, bag,
     )
 }  # fmt: skip
 
@@ -173,4 +204,7 @@ def data(large: bool) -> Mapping[str, tuple[Any, ...]]:
         "avg_pool": (random.random((8, 48 * s, 48 * s), f32),),
         "paths": (0.001, random.random((8 * s, 500 * s)) * 0.1 - 0.05),
         "closed": (random.random((64 * s, 64 * s), f32),),
+        "bits": (random.integers(0, 256, n // 8).astype(np.uint8),),
+        "hourly": (random.random(24), random.random(n)),
+        "bag": (random.random((100 * s, 32), f32), random.integers(0, 100 * s, (10 * s, 20 * s))),
     }

@@ -161,11 +161,21 @@ def _is_multiple_in_bounds(index: Atom, size: Atom, env: Env) -> bool:
     if multiple is None or limit is None:
         return False
     x, k = multiple
-    low, whole = env.range_of(x).low, _multiple(limit, env)
-    if low is None or low < 0 or low * k + offset < 0:
-        return False
+    low = env.range_of(x).low
+    return (
+        low is not None
+        and low >= 0
+        and low * k + offset >= 0
+        and _multiple_is_below(multiple, offset, (limit, more), env)
+    )
+
+
+def _multiple_is_below(multiple: tuple[Name, int], offset: int, limit: Linear, env: Env) -> bool:
+    """Whether k x + c is below a size, as in `_is_multiple_in_bounds`."""
+    (x, k), (base, _) = multiple, limit
+    whole = _multiple(base, env) if base is not None else None
     for name, below in env.range_of(x).below:
-        room = _room(name, k, (limit, more), whole, env) if name is not None and below <= 1 else None
+        room = _room(name, k, limit, whole, env) if name is not None and below <= 1 else None
         if room is not None and k * (below - 1) + offset < room:
             return True
     return False
@@ -222,7 +232,8 @@ def _is_below(atom: Atom, size: Atom, env: Env, depth: int) -> bool:
 
 
 def decide_comparison(stm: Stm, env: Env) -> Stm | None:
-    """i + 1 <= n  ⟶  true, where i < n is known;  0 <= i  ⟶  true        [S-CompareRange] (i64)"""
+    """i + 1 <= n  ⟶  true, where i < n is known;  0 <= i  ⟶  true        [S-CompareRange] (i64)
+    k i + k <= n, 0 <= k i, k i <= k i + k  ⟶  true, where i < n / k is known"""
     match stm.exp:
         case PrimOp(Op.LE, Prim.I64, (x, y)):
             holds = _is_less(x, y, 1, env)
@@ -242,23 +253,55 @@ def _is_less(x: Atom, y: Atom, slack: int, env: Env) -> bool:
     (base, offset), (limit, more) = linear(x, env), linear(y, env)
     if limit is None or not _keeps_range(limit, more, env):
         return False
-    low = env.range_of(limit).low
+    low = _low(limit, env)
     if base is None:
         return low is not None and offset < low + more + slack
     if not _keeps_range(base, offset, env):
         return False
     if base == limit:
         return offset < more + slack
+    multiple = _multiple(base, env)
+    if multiple is not None and _multiple_is_below(multiple, offset, (limit, more + slack), env):
+        return True
     return any(name == limit and offset + below <= more + slack for name, below in env.range_of(base).below)
 
 
+def _low(name: Name, env: Env) -> int | None:
+    """The least value that is known of a name, of a multiple k x that does not wrap too."""
+    multiple = _multiple(name, env)
+    low = env.range_of(multiple[0]).low if multiple is not None else None
+    return env.range_of(name).low if multiple is None or low is None else low * multiple[1]
+
+
 def _keeps_range(base: Name, offset: int, env: Env) -> bool:
-    """Whether x + c cannot wrap: x is not negative, and below a size if c is added."""
+    """Whether x + c cannot wrap: x is not negative, and below a size if c is added; or x is k i, and k i + c at most a
+    size n, of which i < n / k is known."""
+    multiple = _multiple(base, env)
+    if multiple is not None:
+        x, k = multiple
+        low = env.range_of(x).low
+        return (
+            low is not None
+            and low >= 0
+            and any(
+                k * (below - 1) + offset <= 0 and name is not None and _is_quotient_of_size(name, k, env)
+                for name, below in env.range_of(x).below
+            )
+        )
     known = env.range_of(base)
     if known.low is None or known.low < 0:
         return False
     sizes = ((name, below) for name, below in known.below if name is not None)
     return offset <= 0 or any(_is_size(name, env) and below + offset <= 1 for name, below in sizes)
+
+
+def _is_quotient_of_size(name: Name, k: int, env: Env) -> bool:
+    match env.value_of(Var(name)):
+        case PrimOp(Op.DIV | Op.QUOT, Prim.I64, (size, Const(_, divisor))) if divisor == k:
+            base, extra = linear(size, env)
+            return base is not None and extra <= 0 and _is_size(base, env)
+        case _:
+            return False
 
 
 def _is_size(name: Name, env: Env) -> bool:

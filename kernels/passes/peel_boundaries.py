@@ -13,6 +13,9 @@ with a the greatest of the bounds below i, b the least of those above, found bef
 or the ends are not, the loop runs as it was. The cut changes no value and no check.
 
 A reduction whose operands may come in any order is cut in the same way: the middle is reduced, then the ends join it.
+A scan of a kernel is cut where whole groups of lanes end, so that it combines what it combined before:
+
+    scan i in lo..hi  ⟶  scan i in lo..a' as it was, in a'..b' as the middle, in b'..hi as it was, carries handed on
 
 In a loop that is cut, checks that every thread makes are gone from the middle too: 0 <= i + k < n bounds i as a clamp
 does, and a check of what is the same for all threads becomes a condition of the cut.
@@ -43,12 +46,14 @@ from .hoist_invariants import split
 
 LEAST = 4
 """Elements of a middle that is worth the cut."""
+LANES = 1 << 8
+"""A multiple of the lanes of every group; elements of a scan's middle that is worth the cut."""
 LEAST_REDUCED = 32
 """The same of a reduction, whose middle has to be combined."""
 MOST_ENDS = 8
 """Elements at both ends together: they are computed one by one."""
-MOST = 500
-"""Statements of a loop that is worth a second copy."""
+MOST, MOST_SCANNED = 500, 100
+"""Statements of a loop that is worth a second copy, and of a scan."""
 FAR = 1 << 61
 """Beyond every index; bounds are brought within it, so that moving them by a few does not wrap."""
 
@@ -61,7 +66,10 @@ MIRRORED = {
 def peel_boundaries(kernel: Kernel) -> Kernel:
     """The kernel with every thread loop cut where that removes clamps or branches; the same one where there is none."""
     cutter = _Cutter(assigned(kernel.body), [0])
-    body = rewritten(kernel.body, cutter.statement)
+    scans = tuple(
+        new for stm in kernel.body for new in (cutter.scan(stm) if isinstance(stm, kir.BlockScan) else (stm,))
+    )
+    body = rewritten(scans, cutter.statement)
     return replace(kernel, body=body) if cutter.fresh[0] else kernel
 
 
@@ -116,6 +124,46 @@ class _Cutter:
         pieces = (*self.assigned_to(found, inner), ends)
         out.append(KIf(cut.pays, pieces, self.assigned_to(found, stm)))
         return (*out, *(KLet(x, KConvert(x.prim, x.prim, y)) for x, y in zip(stm.outs, found, strict=True)))
+
+    def scan(self, stm: kir.BlockScan) -> tuple[KStm, ...]:
+        """The scan in pieces, or as it is where there is nothing to gain."""
+        parts = (*stm.body, *stm.after)
+        if stm.index.prim is not Prim.I64 or not is_plain(parts) or sum(1 for _ in statements(parts)) > MOST_SCANNED:
+            return (stm,)
+        middle = _Middle(stm.index, defined((stm,)) | self.mutable)
+        body, after = (middle.unchecked(middle.rewritten(stms)) for stms in (stm.body, stm.after))
+        if not middle.pays:
+            return (stm,)
+        out: list[KStm] = []
+        cut = self.bounds(Threads(stm.index, stm.lo, stm.hi, stm.body), middle, out, LANES)
+        values = tuple(map(middle.read, stm.values))
+        begin, end, pieces = stm.lo, stm.hi, list[kir.BlockScan]()
+        if middle.below:
+            last = self.let(out, Op.ADD, cut.a, Const(Prim.I64, LANES - 1))
+            begin = self.group_end(out, stm.lo, last, cut.pays, stm.hi)
+            pieces.append(replace(stm, hi=begin))
+        if middle.above:
+            end = self.group_end(out, begin, cut.b, cut.pays, begin)
+        pieces.append(replace(stm, lo=begin, hi=end, body=body, values=values, after=after))
+        if middle.above:
+            pieces.append(replace(stm, lo=end))
+        carry = stm.carry
+        for piece in pieces[:-1]:
+            self.fresh[0] += 1
+            copy = Renamed(f".{self.fresh[0]}", {}).statement(replace(piece, carry=carry))
+            assert isinstance(copy, kir.BlockScan), "a copy is of the same kind"
+            out.append(copy)
+            carry = copy.carry_out
+        return (*out, replace(pieces[-1], carry=carry))
+
+    def group_end(self, out: list[KStm], start: Operand, at: Operand, pays: Operand, none: Operand) -> KVar:
+        """The last end of groups of lanes from `start` on that is not behind `at`, and not before `start`; `none`
+        where the cut is not worth it."""
+        length = self.let(out, Op.MAX, self.let(out, Op.SUB, at, start), Const(Prim.I64, 0))
+        whole = self.let(out, Op.MUL, self.let(out, Op.QUOT, length, Const(Prim.I64, LANES)), Const(Prim.I64, LANES))
+        var = self.name("cut", Prim.I64)
+        out.append(KLet(var, KOp(Op.SELECT, Prim.I64, (pays, self.let(out, Op.ADD, start, whole), none))))
+        return var
 
     def rebased(self, stm: BlockReduce, out: list[KStm]) -> BlockReduce:
         """A reduction that only counts from somewhere on, over what it counts."""

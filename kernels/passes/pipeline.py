@@ -12,6 +12,7 @@ from ..kernel_ir.nodes import Kernel
 from .choose_lanes import LaneSettings, choose_lanes
 from .divide_warps import divide_warps
 from .flat_row_scans import flat_row_scans
+from .forward_stores import forward_stores
 from .hoist_invariants import hoist_invariants
 from .if_convert import if_convert
 from .interleave_rows import interleave_rows
@@ -22,6 +23,7 @@ from .peel_boundaries import peel_boundaries
 from .place_fences import place_fences
 from .scalarise_row_walks import scalarise_row_walks
 from .split_at_multiples import split_at_multiples
+from .split_residues import split_residues
 from .split_varying_reductions import split_varying_reductions
 from .straighten_indices import straighten_indices
 from .tile_rows import tile_rows
@@ -38,9 +40,11 @@ def cpu_passes(settings: LaneSettings) -> Passes:
     """The passes of a CPU for lanes as the settings say."""
     return (
         DIVIDE,
+        ("forward-stores", forward_stores),
         ("one-by-one", one_by_one),
         ("nontemporal-stores", nontemporal_stores),
         ("hoist-invariants", hoist_invariants),
+        ("split-residues", split_residues),
         ("split-at-multiples", split_at_multiples),
         ("peel-boundaries", peel_boundaries),
         ("if-convert", if_convert),

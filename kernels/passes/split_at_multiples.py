@@ -6,7 +6,9 @@
 
 In a piece the quotient is the same for all threads and the remainder counts with them, so that what was a division and
 a gather is a plain vector access. Several divisions nest. So do comparisons `i + c >= u` where c is only known before
-the loop: they have two pieces. The loop runs as it was where m is small, or where i + c or a bound might wrap.
+the loop: they have two pieces. So have comparisons of the index itself that decide between two computations, as in rows
+that are concatenated, where both pieces are long. The loop runs as it was where m is small, or where i + c or a bound
+might wrap.
 """
 
 from __future__ import annotations
@@ -22,12 +24,13 @@ from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.affine_code import PolyCode
 from ..kernel_ir.nodes import KConvert, Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
-from ..kernel_ir.traverse import assigned, bound, bound_inside, defined, rewritten, statements
+from ..kernel_ir.traverse import Renamed, assigned, bound, bound_inside, defined, loaded_arrays, rewritten, statements
 from .hoist_invariants import divided
 from .peel_boundaries import MOST, is_plain
 
-LEAST, LEAST_OF_ALL = 32, 8
-"""The least divisor for which pieces are worth it, and where it is no less than the loop has elements."""
+LEAST, LEAST_MASK = 8, 32
+"""The least divisor for which pieces are worth it, of constants the next one (`split_residues.py` has the others), and
+the least constant power of two whose remainders are no matter of masks."""
 MOST_CUTS = 4
 """Divisions of other numbers in a loop, for which pieces nest."""
 FAR = 1 << 61
@@ -37,7 +40,7 @@ DIVISIONS = frozenset({Op.DIV, Op.MOD, Op.QUOT, Op.REM})
 """They agree on what is not negative."""
 REACHED = {Op.GE: 0, Op.GT: 1, Op.LT: 0, Op.LE: 1}
 """Comparisons `x op u`, which change at u + this."""
-TRUE = Const(Prim.BOOL, True)
+TRUE, FALSE = Const(Prim.BOOL, True), Const(Prim.BOOL, False)
 
 Pair = tuple[Operand, Operand]
 
@@ -52,12 +55,13 @@ def split_at_multiples(kernel: Kernel) -> Kernel:
 @dataclass(frozen=True, slots=True)
 class _Cut:
     """What cuts a loop: x = index + `shift`, divided by `by`, or where it reaches `by` + `late` (None: divided).
-    `signed`: x may be negative."""
+    `signed`: x may be negative; `long`: both pieces have `LEAST` elements."""
 
     shift: Poly
     by: Operand
     late: int | None
-    signed: bool
+    signed: bool = False
+    long: bool = False
 
 
 Cuts = dict[str, _Cut]
@@ -97,6 +101,7 @@ class _Splitter:
         inside = defined(stm.body) | {stm.index.name} | self.mutable
         values = self.values.copy()
         found: Cuts = {}
+        choices = choosing(stm.body)
 
         def outside(x: Operand) -> bool:
             return isinstance(x, Const) or x.name not in inside
@@ -106,12 +111,11 @@ class _Splitter:
                 case KLet(var, KOp(op, Prim.I64, (x, by))) if (op in DIVISIONS or op in REACHED) and outside(by):
                     shift = sub(values.of(x), atom(stm.index.name))
                     names = {name for monomial, _ in shift for name in monomial}
-                    wide = not isinstance(by, Const) or int(by.value) >= LEAST
                     if all(name in self.prims and name not in inside for name in names):
-                        if op in DIVISIONS and wide:
+                        if op in DIVISIONS and is_wide(op, by):
                             found[var.name] = _Cut(shift, by, None, op in (Op.QUOT, Op.REM))
-                        elif op in REACHED and names:
-                            found[var.name] = _Cut(shift, by, REACHED[op], False)
+                        elif op in REACHED and (names or var in choices):
+                            found[var.name] = _Cut(shift, by, REACHED[op], long=not names)
                 case _:
                     pass
             if isinstance(one, KLet):
@@ -126,20 +130,17 @@ class _Splitter:
             low, high = code.let(Op.ADD, stm.lo, shift), code.let(Op.ADD, last, shift)
             least = 0 if cut.signed else -FAR
             within = [(low, high), (i64(least), low), (high, i64(FAR)), (cut.by, i64(FAR))]
-            within.append((i64(-FAR) if cut.late is not None else self.least(code, stm, cut.by), cut.by))
+            within.append((i64(-FAR if cut.late is not None else LEAST), cut.by))
+            if cut.long:
+                place = code.let(Op.SUB, cut.by, shift)
+                within.append((code.let(Op.ADD, stm.lo, i64(LEAST)), place))
+                within.append((place, code.let(Op.SUB, stm.hi, i64(LEAST))))
             for x, y in within:
                 holds, both = self.name("holds", Prim.BOOL), self.name("good", Prim.BOOL)
                 code.out.append(KLet(holds, KOp(Op.LE, Prim.I64, (x, y))))
                 code.out.append(KLet(both, KOp(Op.AND, Prim.BOOL, (good, holds))))
                 good = both
         return good
-
-    def least(self, code: PolyCode, stm: Threads, by: Operand) -> Operand:
-        """The least divisor for which pieces are worth it."""
-        few, least = self.name("few", Prim.BOOL), self.name("least", Prim.I64)
-        code.out.append(KLet(few, KOp(Op.LE, Prim.I64, (code.let(Op.SUB, stm.hi, stm.lo), by))))
-        code.out.append(KLet(least, KOp(Op.SELECT, Prim.I64, (few, i64(LEAST_OF_ALL), i64(LEAST)))))
-        return least
 
     def name(self, base: str, prim: Prim) -> KVar:
         self.made += 1
@@ -160,11 +161,17 @@ class _Pieces:
         """The loop from `lo` to `hi` in the pieces of the cuts from number k on; `known`: of each cut before, the
         quotient and its multiple, or whether the bound is reached."""
         if k == len(self.cuts):
-            by_cut = dict(zip(self.cuts, known, strict=True))
-            body = rewritten(self.stm.body, lambda one: self.simpler(one, by_cut))
+            by_cut, decided = dict(zip(self.cuts, known, strict=True)), dict[Operand, bool]()
+            body = rewritten(self.stm.body, lambda one: self.simpler(one, by_cut, decided))
             return [replace(self.stm, lo=lo, hi=hi, body=body)]
         cut, shift = self.cuts[k], self.shifts[k]
         before = PolyCode(self.names.prims, lambda base: self.names.name(base, Prim.I64))
+        if cut.long:
+            place = before.let(Op.SUB, before.let(Op.ADD, cut.by, i64(cut.late or 0)), shift)
+            early = self.nest(k + 1, lo, before.let(Op.MIN, hi, place), (*known, (FALSE, FALSE)))
+            late = self.nest(k + 1, before.let(Op.MAX, lo, place), hi, (*known, (TRUE, TRUE)))
+            renamed = Renamed(f".{self.names.name('late', Prim.I64).name}", {})
+            return [*before.out, *early, *renamed.rewritten(late)]
         code = PolyCode(self.names.prims, lambda base: self.names.name(base, Prim.I64))
         piece = self.names.name("piece", Prim.I64)
         if cut.late is None:
@@ -190,13 +197,17 @@ class _Pieces:
         inner = self.nest(k + 1, a, b, (*known, pair))
         return [*before.out, kir.For(piece, count, (*code.out, *inner))]
 
-    def simpler(self, stm: KStm, known: Mapping[_Cut, Pair]) -> tuple[KStm, ...] | None:
-        """A division or comparison as it is in the piece."""
+    def simpler(self, stm: KStm, known: Mapping[_Cut, Pair], decided: dict[Operand, bool]) -> tuple[KStm, ...] | None:
+        """A division or comparison as it is in the piece, and of what it decides the side that is taken."""
         match stm:
             case KLet(var, KOp(op, _, (x, _))) if var.name in self.found:
                 first, multiple = known[self.found[var.name]]
+            case KIf(cond, then, orelse) if cond in decided:
+                return rewritten(then if decided[cond] else orelse, lambda one: self.simpler(one, known, decided))
             case _:
                 return None
+        if isinstance(first, Const):
+            decided[var] = (first == TRUE) == (op in (Op.GE, Op.GT))
         match op:
             case Op.DIV | Op.QUOT:
                 return (KLet(var, KConvert(Prim.I64, Prim.I64, first)),)
@@ -206,6 +217,23 @@ class _Pieces:
                 return (KLet(var, KConvert(Prim.BOOL, Prim.BOOL, first)),)
             case _:
                 return (KLet(var, KOp(Op.NOT, Prim.BOOL, (first,))),)
+
+
+def is_wide(op: Op, by: Operand) -> bool:
+    """Whether pieces for each quotient by a number may be worth it."""
+    if not isinstance(by, Const):
+        return True
+    number = int(by.value)
+    return number > (LEAST if number & (number - 1) or op in (Op.DIV, Op.QUOT) else LEAST_MASK - 1)
+
+
+def choosing(stms: Iterable[KStm]) -> set[Operand]:
+    """The conditions that decide between two computations which read memory."""
+    return {
+        stm.cond
+        for stm in statements(stms)
+        if isinstance(stm, KIf) and all(any(map(loaded_arrays, side)) for side in (stm.then, stm.orelse))
+    }
 
 
 def prims_of(kernel: Kernel) -> dict[str, Prim]:

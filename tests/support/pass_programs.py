@@ -78,6 +78,16 @@ class Writer:
         self.args.append(np.int64(value))
 
 
+def copied(w: Writer) -> str:
+    """Tables whose rows are made of rows before them, their own among them, in a block or a thread."""
+    t, b, n, m = w.type(), w.size(SMALL), w.size(SMALL), w.size(SMALL)
+    w.array(t, b, n, m)
+    other = w.pick("xs[k + 1]", "(reverse xs[k + 1])", "xs[0]", "(reverse xs[k])")
+    row = f"map2 (\\x y -> {w.element(t, 'x', 'y')}) xs[k] {other}"
+    table = f"loop xs = copy xs for k < n - 1 do xs with [k + 1] = {row}"
+    return f"entry main [b][n][m] (xss: [b][n][m]{t}): [b][n][m]{t} = map (\\xs -> {table}) xss"
+
+
 def stores(w: Writer) -> str:
     """Maps, of which results are written past the caches."""
     t, n = w.type(), w.size()
@@ -107,6 +117,19 @@ def wrapped(w: Writer) -> str:
         more += f" + (if i + c {w.pick('<', '<=', '>', '>=')} m then xs[0] else xs[m - 1])"
     at = f"map (\\i -> {read}{more}) (iota n)"
     return f"entry main [m] (xs: [m]{t}) (n: i64) (c: i64): [n]{t} = let c = i64.abs c in {at}"
+
+
+def parted(w: Writer) -> str:
+    """Indices divided by small numbers, of an element and what lies beside it."""
+    t, n, by = w.type(), w.size(), w.number(2, 8)
+    w.array(t, n)
+    w.scalar(w.number(-9, 9))
+    at, beside = w.pick("(i + c)", "i", "(i + 3)"), w.pick("(i + c)", "i")
+    divides, leaves = w.pick("/", "//"), w.pick("%", "%%")
+    read = w.pick("xs[near]", "if r == 0 then xs[near] else xs[n - 1 - i]")
+    near = "i64.min (n - 1) (i64.abs k)"
+    body = f"let k = {at} {divides} {by} let r = {beside} {leaves} {by} let near = {near} in ({read}) + {t}.i64 r"
+    return f"entry main [n] (xs: [n]{t}) (c: i64): [n]{t} = map (\\i -> {body}) (iota n)"
 
 
 def neighbours(w: Writer) -> str:
@@ -263,9 +286,11 @@ entry main [n] (xs: [n]{t}): [n]{t} = f xs
 
 WRITERS: dict[str, Callable[[Writer], str]] = {
     "divide-warps": warps,
+    "forward-stores": copied,
     "one-by-one": wanderers,
     "nontemporal-stores": stores,
     "hoist-invariants": invariants,
+    "split-residues": parted,
     "split-at-multiples": wrapped,
     "peel-boundaries": neighbours,
     "if-convert": branches,

@@ -161,11 +161,14 @@ NO_PLAIN = (0, 0, 0)
 
 
 def plain(prim: Prim) -> tuple[int, int, int]:
-    """Of `Argument`, the type of Python whose values are values of a scalar type as they are, and their range."""
+    """Of `Argument`, the type of Python whose values are values of a scalar type, and their range; of an f32, whose
+    values are rounded, -1 to -1."""
     if prim is Prim.BOOL:
         return id(bool), 0, 1
     if prim is Prim.F64:
         return id(float), 0, 0
+    if prim is Prim.F32:
+        return id(float), -1, -1
     if not prim.is_int:
         return NO_PLAIN
     least, most = int_range(prim)

@@ -30,7 +30,7 @@ OPERATORS: dict[type[ast.AST], Op] = {
 }  # fmt: skip
 CALLS = {"min": Op.MIN, "max": Op.MAX}
 
-WIDTHS = ("n", "n + 1", "n - 1", "3")
+WIDTHS = ("n", "n + 1", "n - 1", "3", "n // 2", "(n - 1) // 2", "(n + 1) // 2", "n // 3", "n // 2 + 1")
 SIZES = ("n", "n + 1", "n - 1", "n + 2", "n * 2", "n * 2 + 1", "n // 2", "3")
 INDICES = (
     "i", "i + 1", "i - 1", "i + 2", "n - 1 - i", "n - i", "n - 2 - i", "i // 2", "i % n", "(i + 1) % n", "i % 3",
@@ -42,7 +42,8 @@ FACTS = (
     "not (j < 0 or j >= n)", "j > 0 and not (j > n)", "j == i", "j >= 0 and j <= i", "i + 1 < n", "i < j and j <= n",
     "1 <= j and j < i", "j == n", "j < 3 and not (j < 1)", "i + 2 <= n and j == 1",
 )  # fmt: skip
-COMPARED = ("i", "i + 1", "i + 2", "i - 1", "j", "j + 1", "n", "n + 1", "n - 1", "0", "1")
+COMPARED = ("i", "i + 1", "i + 2", "i - 1", "j", "j + 1", "n", "n + 1", "n - 1", "0", "1",
+            "i * 2", "i * 2 + 1", "i * 2 + 2", "i * 2 + 3", "i * 2 - 1", "i * 3 + 3", "n * 2")  # fmt: skip
 KNOWN = {
     ("i", "n", "n", ""),
     ("i + 1", "n + 1", "n", ""),
@@ -69,6 +70,10 @@ DECIDED = {
     ("n > i", "n", ""),
     ("n >= i + 1", "n", ""),
     ("j < n", "n", "j >= 0 and j < n"),
+    ("0 <= i * 2", "n // 2", ""),
+    ("i * 2 <= i * 2 + 2", "n // 2", ""),
+    ("i * 2 + 2 <= n", "n // 2", ""),
+    ("i * 3 + 3 <= n", "n // 3", ""),
 }
 EDGES = (-(2**63), -2, -1, 0, 1, 2, 3, 4, 6, MOST - 2, MOST - 1, MOST)
 MEANING: dict[Op, Callable[..., Any]] = {
@@ -127,7 +132,7 @@ class Known:
 
     def made(self, op: Op, *args: ast.expr) -> Atom:
         prim = Prim.BOOL if op in (Op.AND, Op.OR, Op.NOT) else Prim.I64
-        exp = PrimOp(op, prim, tuple(map(self.of, args)))
+        exp = PrimOp(op, prim, tuple(self.atom(ast.unparse(arg)) for arg in args))
         param = Param(self.names.fresh("t"), scalar(result_type(op, prim)))
         self.env.place(Stm((param,), exp, (), (), NOWHERE), 0)
         return Var(param.name)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 import soac
 from soac.ir.ops import Op
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, KIf, KLet, KOp, KStm, Threads
 from soac.kernels.kernel_ir.traverse import statements
-from soac.kernels.passes.peel_boundaries import LEAST, peel_boundaries
+from soac.kernels.passes import pipeline
+from soac.kernels.passes.peel_boundaries import LANES, LEAST, peel_boundaries
 
 CLAMPS = {Op.MIN, Op.MAX}
 
@@ -84,3 +93,45 @@ def test_lengths_around_the_least_middle() -> None:
     program = soac.compile("entry f [n] (xs: [n]i64) = tabulate n (\\i -> xs[i64.max 0 (i64.min (n - 1) (i - 2))])")
     for n in (0, 1, 2, 3, LEAST, LEAST + 1, LEAST + 2, LEAST + 3, 3 * LEAST):
         assert program.f(list(range(n))).tolist() == [max(0, i - 2) for i in range(n)]
+
+
+SCANS = """
+entry steps [n] (xs: [n]f32): [n]f32 = scan (+) 0 (tabulate n (\\i -> if i == 0 then 0 else xs[i] * xs[i - 1]))
+entry means [n] (xs: [n]f32): [n]f32 =
+  scan (+) 0 (tabulate n (\\i -> if i == 0 || i == n - 1 then xs[i] else xs[i - 1] + xs[i + 1]))
+entry clamped [n] (xs: [n]f32): [n]f32 = scan f32.max (-1) (tabulate n (\\i -> xs[i64.min (i + 2) (n - 1)]))
+entry heads [n] (xs: [n]f32): []f32 = map (\\i -> xs[i]) (filter (\\i -> i == 0 || xs[i] > xs[i - 1]) (iota n))
+"""
+
+
+def boundary_scans() -> soac.Program:
+    """With kernels compiled by the passes that there are now."""
+    program = soac.compile(SCANS)
+    for entry, n in itertools.product(program.entries, (3, 3, 3, 1000, 70_000)):
+        program.call(entry, [np.ones(n, np.float32)])
+    return program
+
+
+@cache
+def with_and_without() -> tuple[soac.Program, soac.Program]:
+    with pytest.MonkeyPatch.context() as patch:
+        whole = tuple((name, run) for name, run in pipeline.CPU_PASSES if name != "peel-boundaries")
+        patch.setattr("soac.kernels.devices.cpu.build.CPU_PASSES", whole)
+        plain = boundary_scans()
+    return boundary_scans(), plain
+
+
+def test_scans_are_cut() -> None:
+    kernels = [kernel for kernel in soac.compile(SCANS).compiled.host.kernels if kernel != peel_boundaries(kernel)]
+    counts = [sum(isinstance(stm, kir.BlockScan) for stm in peel_boundaries(kernel).body) for kernel in kernels]
+    assert sorted(counts) == [2, 2, 3, 3]
+
+
+@given(st.integers(0, 3) | st.integers(LANES - 2, LANES + 3) | st.integers(2 * LANES - 2, 1100) | st.just(70_000))
+def test_scans_have_the_same_bits(n: int) -> None:
+    xs = np.random.default_rng(n).random(n, np.float32)
+    for entry in with_and_without()[0].entries:
+        found, wanted = (program.call(entry, [xs])[0] for program in with_and_without())
+        assert np.asarray(found).tobytes() == np.asarray(wanted).tobytes()
+    products = np.concatenate([xs[:1] * 0, xs[1:] * xs[:-1]])
+    np.testing.assert_allclose(with_and_without()[0].steps(xs), np.cumsum(products, dtype=np.float64), rtol=1e-3)

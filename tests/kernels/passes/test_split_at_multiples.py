@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from soac.frontend.compile import compile_text
 from soac.ir.machine import CPU, Mode
@@ -37,3 +41,49 @@ def test_short_rows_wrap() -> None:
     for w in (0, 1, 7, 8, 9, 31, 32, 33):
         a = np.arange(3 * w, dtype=np.uint8).reshape(3, w)
         np.testing.assert_array_equal(device.run("main", (a,))[0][0], np.roll(a, 1, axis=1) + a)
+
+
+PIECES = "map (\\r -> tabulate n (\\j -> if j + {} {} d then r[j] + 1 else if j < e then r[n - 1 - j] else 2 * r[j])) a"
+PIECEWISE = "entry {} [h][n] (d: i64) (e: i64) (a: [h][n]i32): [h][n]i32 = " + PIECES
+
+
+@given(st.sampled_from(sorted(SIGNS)), st.integers(0, 40), st.integers(-3, 45), st.integers(-3, 45))
+def test_rows_of_several_parts(name: str, n: int, d: int, e: int) -> None:
+    """Long parts are loops of their own, short ones are not."""
+    a = np.arange(3 * n, dtype=np.int32).reshape(3, n)
+    j = np.arange(n)
+    for shift in (0, 1):
+        parts = np.where(j < e, a[:, ::-1], 2 * a)
+        expected = np.where(COMPARISONS[name](j + shift, d), a + 1, parts)
+        np.testing.assert_array_equal(piecewise().run(f"{name}{shift}", (np.int64(d), np.int64(e), a))[0][0], expected)
+
+
+@cache
+def piecewise() -> Executable:
+    text = "\n".join(PIECEWISE.format(f"{name}{k}", k, sign) for name, sign in SIGNS.items() for k in (0, 1))
+    compiled = compile_core(compile_text(text, "parts.soac"), Mode.FULL, CPU)
+    assert sum(split_at_multiples(kernel) != kernel for kernel in compiled.host.kernels) == 2 * len(SIGNS)
+    return Executable.build(compiled.host, compiled.flat.functions)
+
+
+DIVIDED = "tabulate n (\\i -> xs[(i + c) % {m}] + i32.i64 ((i + c) / {m}) + i32.i64 ((i + c - 9) // {m}))"
+
+
+@given(st.sampled_from((8, 9, 12, 16, 24, 31, 32)), st.integers(0, 200), st.integers(0, 100), st.booleans())
+def test_divided_by_what_is_not_long(m: int, n: int, c: int, constant: bool) -> None:
+    xs, i = np.arange(m, dtype=np.int32), np.arange(n) + c
+    expected = xs[i % m] + i // m + np.trunc((i - 9) / m).astype(np.int32)
+    entry, args = (f"by{m}", ()) if constant else ("by", (np.int64(m),))
+    np.testing.assert_array_equal(dividing().run(entry, (*args, np.int64(n), np.int64(c), xs))[0][0], expected)
+
+
+@cache
+def dividing() -> Executable:
+    """Entries for divisors that are known, and one for others."""
+    known = (8, 9, 12, 16, 24, 31, 32)
+    lines = [f"entry by{m} (n: i64) (c: i64) (xs: [{m}]i32): [n]i32 = {DIVIDED.format(m=m)}" for m in known]
+    lines.append(f"entry by (m: i64) (n: i64) (c: i64) (xs: [m]i32): [n]i32 = {DIVIDED.format(m='m')}")
+    compiled = compile_core(compile_text("\n".join(lines), "divided.soac"), Mode.FULL, CPU)
+    cut = sum(split_at_multiples(kernel) != kernel for kernel in compiled.host.kernels)
+    assert cut == len(known)  # all but the division by 8, which is by parts
+    return Executable.build(compiled.host, compiled.flat.functions)

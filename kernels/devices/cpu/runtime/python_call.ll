@@ -29,6 +29,7 @@ declare ptr @PyErr_Occurred()
 declare i64 @PyLong_AsLongLong(ptr)
 declare ptr @PyLong_FromLongLong(i64)
 declare i64 @PyThread_get_thread_ident()
+declare double @llvm.fabs.f64(double)
 
 ; The table of NumPy's C interface, and the main thread.
 define void @soac_host_know(ptr %table, i64 %main) {
@@ -47,7 +48,8 @@ define ptr @soac_host_numpy(i64 %number) {
 ; ---- arguments
 
 ; One argument into its words; false if it does not suit: an array of another type, rank or layout, another scalar. A
-; float of Python has its value where a float64 of NumPy has it; of an integer the range is looked at.
+; float of Python has its value where a float64 of NumPy has it, and is rounded for an f32, where the range is -1 to -1;
+; one that overflows does not suit. Of an integer the range is looked at.
 define internal i1 @put_argument(ptr %object, ptr %wanted) {
 entry:
   %type = load ptr, ptr %object->PyObject.type
@@ -68,7 +70,22 @@ number:
   %least = extractvalue %Argument %argument, $Argument.least$
   %most = extractvalue %Argument %argument, $Argument.most$
   %is_integer = icmp slt i64 %least, %most
-  br i1 %is_integer, label %integer, label %value
+  br i1 %is_integer, label %integer, label %float
+float:
+  %is_single = icmp slt i64 %most, 0
+  br i1 %is_single, label %single, label %value
+single:
+  %double = load double, ptr %object->PyScalarObject.value
+  %rounded = fptrunc double %double to float
+  %widened = fpext float %rounded to double
+  %equal = fcmp oeq double %double, %widened
+  %magnitude = call double @llvm.fabs.f64(double %widened)
+  %finite = fcmp une double %magnitude, 0x7FF0000000000000
+  %holds = or i1 %equal, %finite
+  br i1 %holds, label %narrow, label %bad
+narrow:
+  store float %rounded, ptr %target
+  ret i1 true
 integer:
   %whole = call i64 @PyLong_AsLongLong(ptr %object)
   %error = call ptr @PyErr_Occurred()

@@ -2,7 +2,7 @@
 
 What a call in Python touches of memory costs a hundred microseconds and more where other work has filled the caches. So
 an entry has a builtin function; its `self` names a `Head`. Arrays and scalars of exactly the types of the entry suit,
-and numbers of Python that are such without rounding; what else there is, and every message, is the business of the
+and numbers of Python, where floats are f64 or f32; what else there is, and every message, is the business of the
 callers (`devices/cpu/executable.py`).
 """
 
@@ -26,7 +26,8 @@ INTERPRETER = (
 
 class Argument(ctypes.Structure):
     """The type object of a scalar or the dtype of an array; the rank; where its words are. Of a scalar the type of
-    Python that suits too, if one does (`plain`): a float for f64; an integer from `least` to `most`, a truth value."""
+    Python that suits too, if one does (`plain`): a float for f64, and for f32 with the range -1 to -1; an integer from
+    `least` to `most`, a truth value."""
 
     _fields_ = (
         ("type", c_void_p), ("rank", c_int64), ("place", c_void_p),

@@ -27,6 +27,7 @@ entry fixed [n] (xs: [n][3]f32) (ys: [3]f64) (zs: [n]bool): ([n][3]f32, [3]f64, 
   (map (map (* 2)) xs, map (+ 1) ys, map (== false) zs)
 entry twice [n] (xs: [n]f32): ([n]f32, [n]f32) = let ys = map (+ 1) xs in (ys, ys)
 entry none: i32 = 7
+entry scaled [n] (a: f32) (xs: [n]f32): ([n]f32, f32) = (map (* a) xs, a)
 entry at [n] (xs: [n]i32) (i: i64): i32 = map (* 2) xs |> \\ys -> ys[i]
 entry inside [n] (xs: [n]i32) (is: [n]i64): [n]i32 = map (\\i -> xs[i]) is
 entry sums [n][m] (xss: [n][m]f32): [n]f32 = map f32.sum xss
@@ -90,6 +91,19 @@ def test_numbers_of_python_take_no_detour(program: soac.Program, monkeypatch: py
     monkeypatch.setattr(Executable, "run", None)
     assert one((3, 4, np.arange(4)))[1] == 4
     assert two((np.arange(9, dtype=np.int32), 8))[0] == 16
+
+
+@pytest.mark.parametrize("a", [1e-5, -0.1, 1e-46, 3.40282356e38, 3.4028235677973366e38, -1e39, 1e300,
+                               float("inf"), float("-inf"), float("nan")])  # fmt: skip
+def test_floats_of_python_are_rounded(program: soac.Program, monkeypatch: pytest.MonkeyPatch, a: float) -> None:
+    """For an f32, as elsewhere: what overflows is refused; the others take no detour."""
+    prepared, args = program.prepare("scaled"), (a, np.ones(3, np.float32))
+    wanted = outcome(lambda: program.trace("scaled", args)[0])
+    if abs(a) in (3.4028235677973366e38, 1e39, 1e300):
+        assert "does not fit" in str(wanted)
+    else:
+        monkeypatch.setattr(Executable, "run", None)
+    same(outcome(lambda: prepared(args)), wanted)
 
 
 def outcome(run: Callable[[], list[Any]]) -> list[Any] | str:
