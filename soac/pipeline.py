@@ -21,6 +21,7 @@ from .flatten.flatten import Flattened, flatten_traced
 from .flatten.fusion.driver import fuse
 from .flatten.inline import inline
 from .flatten.invariant_parts import hoist_invariant_parts
+from .flatten.memory.fuse_points import fuse_points
 from .flatten.memory.fuse_stencils import fuse_stencils
 from .flatten.memory.in_place import in_place
 from .flatten.memory.merge_writes import merge_writes
@@ -75,6 +76,7 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
 FLAT_PASSES: tuple[tuple[str, Pass], ...] = (
     ("merge-writes", merge_writes),
     ("simplify-flat", simplify),
+    ("fuse-points", fuse_points),
     ("fuse-stencils", fuse_stencils),
     ("in-place", in_place),
 )

@@ -8,6 +8,7 @@ import pytest
 
 from soac.flatten.fusion.driver import fuse
 from soac.flatten.invariant_parts import hoist_invariant_parts
+from soac.flatten.memory.fuse_points import fuse_points
 from soac.flatten.memory.fuse_stencils import fuse_stencils
 from soac.flatten.memory.in_place import in_place
 from soac.flatten.memory.merge_writes import merge_writes
@@ -47,6 +48,11 @@ def test_unroll_gives(path: Path, update: bool) -> None:
 @pytest.mark.parametrize("path", pairs("writes"), ids=lambda path: path.stem)
 def test_merge_writes_gives(path: Path, update: bool) -> None:
     assert_pair(path, lambda prog: simplify(merge_writes(prog)), update, Stage.FLAT)
+
+
+@pytest.mark.parametrize("path", pairs("points"), ids=lambda path: path.stem)
+def test_fuse_points_gives(path: Path, update: bool) -> None:
+    assert_pair(path, fuse_points, update, Stage.FLAT)
 
 
 @pytest.mark.parametrize("path", pairs("stencils"), ids=lambda path: path.stem)
