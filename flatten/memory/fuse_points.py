@@ -100,9 +100,7 @@ def _fused(stm: Stm, around: Around) -> Stm:
         return stm
     if any(len(around.types[dest].shape) != exp.rank for dest in exp.dests):
         return stm
-    over = _over_makers(stm, exp, around) if len(exp.space.dims) == 1 else None
-    over = over or replace(stm, exp=exp)
-    return _with_maps(stm, over, around)
+    return _with_maps(stm, _over_makers(stm, exp, around) or stm, around)
 
 
 # ---- the space ---------------------------------------------------------------------------------------------------
@@ -110,7 +108,8 @@ def _fused(stm: Stm, around: Around) -> Stm:
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """An array read at the points' number: what it is a reshape of, and the shape of that."""
+    """An array read at the points' number: what it is a reshape of, and the shape of that behind the outer dimensions
+    of the space."""
 
     of: Name
     shape: tuple[Atom, ...]
@@ -119,12 +118,11 @@ class Flat:
 def _over_makers(stm: Stm, exp: SegHist, around: Around) -> Stm | None:
     """The histogram over the shape of an array whose elements it reads by their number; None where that brings
     nothing."""
-    ((q, count),) = exp.space.dims
     flats: dict[Name, Flat] = {}
     for read in exp.body.stms:
         match read.exp:
-            case Index(array, (Fix(Var(at)),)) if at == q:
-                flat = _flat(array, count, around)
+            case Index(array, dims) if dims == tuple(Fix(Var(i)) for i in exp.space.indices):
+                flat = _flat(array, exp.space.widths, around)
                 if flat is not None:
                     flats[array] = flat
             case _:
@@ -140,57 +138,63 @@ def _over_makers(stm: Stm, exp: SegHist, around: Around) -> Stm | None:
         few = 1 <= count * len(exp.updates) <= WRITES
         return _updates(stm, exp, shape, count, chosen, around) if few else None
     at = tuple(around.fresh("i") for _ in shape)
-    body = _at(exp.body, q, chosen, shape, tuple(map(Var, at)), around)
-    return replace(stm, exp=replace(exp, space=SegSpace(tuple(zip(at, shape, strict=True))), body=body))
+    body = _at(exp.body, exp.space, chosen, shape, tuple(map(Var, at)), around)
+    return replace(stm, exp=replace(exp, space=_over(exp.space, at, shape), body=body))
 
 
 def _updates(
     stm: Stm, exp: SegHist, shape: tuple[Atom, ...], count: int, flats: Mapping[Name, Flat], around: Around
 ) -> Stm:
     """The histogram over all dimensions but the last, which has `count` updates for each point."""
-    ((q, _),) = exp.space.dims
     at = tuple(around.fresh("i") for _ in shape[:-1])
     stms, result = list[Stm](), list[Atom]()
     for k in range(count):
-        body = _at(rename_body(exp.body, around.names), q, flats, shape, (*map(Var, at), i64(k)), around)
+        body = _at(rename_body(exp.body, around.names), exp.space, flats, shape, (*map(Var, at), i64(k)), around)
         stms += body.stms
         result += body.result
-    space = SegSpace(tuple(zip(at, shape[:-1], strict=True)))
+    space = _over(exp.space, at, shape[:-1])
     return replace(stm, exp=replace(exp, space=space, body=Body(tuple(stms), tuple(result))))
+
+
+def _over(space: SegSpace, at: tuple[Name, ...], shape: tuple[Atom, ...]) -> SegSpace:
+    """A space with several dimensions in the place of its last one."""
+    return SegSpace((*space.dims[:-1], *zip(at, shape, strict=True)))
 
 
 def _at(
     body: Body,
-    q: Name,
+    space: SegSpace,
     flats: Mapping[Name, Flat],
     shape: tuple[Atom, ...],
     at: tuple[Atom, ...],
     around: Around,
 ) -> Body:
-    """A body at the point with these indices, which is number `q`."""
+    """A body at the point with these indices in the place of the last one of its space."""
     stms, number = list[Stm](), at[0]
+    point = tuple(Fix(Var(i)) for i in space.indices)
     for width, index in zip(shape[1:], at[1:], strict=True):
         for op, by in ((Op.MUL, width), (Op.ADD, index)):
             name = around.fresh("q")
             stms.append(Stm((Param(name, I64),), PrimOp(op, Prim.I64, (number, by)), (), (), body.stms[0].loc))
             number = Var(name)
-    dims: tuple[DimIndex, ...] = tuple(map(Fix, at))
+    dims: tuple[DimIndex, ...] = (*point[:-1], *map(Fix, at))
     for stm in body.stms:
         match stm.exp:
-            case Index(array, (Fix(Var(name)),), safe) if name == q and array in flats:
+            case Index(array, read, safe) if read == point and array in flats:
                 stm = replace(stm, exp=Index(flats[array].of, dims, safe))
             case _:
                 pass
         stms.append(stm)
-    return substitute_body(Body(tuple(stms), body.result), {q: number})
+    return substitute_body(Body(tuple(stms), body.result), {space.indices[-1]: number})
 
 
-def _flat(array: Name, count: Atom, around: Around) -> Flat | None:
-    """What an array is a flat view of, as it is when that is read later."""
+def _flat(array: Name, widths: tuple[Atom, ...], around: Around) -> Flat | None:
+    """What an array is a view of that is flat in its last dimension, as it is when that is read later."""
     match around.made.get(array):
-        case Stm(exp=Reshape((size,), of), certs=()) if size == count and not around.sharing.consumed(of):
-            shape = around.types[of].shape
-            return Flat(of, shape) if len(shape) > 1 and of in around.made else None
+        case Stm(exp=Reshape(sizes, of), certs=()) if sizes == widths and not around.sharing.consumed(of):
+            shape, outer = around.types[of].shape, len(widths) - 1
+            same = shape[:outer] == widths[:-1] and len(shape) > len(widths)
+            return Flat(of, shape[outer:]) if same and of in around.made else None
         case _:
             return None
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from ...ir.attributes import PART, is_opaque
 from ...ir.commute import componentwise, is_commutative
-from ...ir.core import Body, PrimOp, Prog, SegHist, SegOp, SegScatter, Stm
+from ...ir.core import Body, Copied, PrimOp, Prog, SegHist, SegOp, SegScatter, Stm
 from ...ir.ops import Op
 from ...ir.rename import substitute_body
 from ...ir.traverse import bodies, free_in_body, free_in_stm, map_bodies
@@ -42,12 +42,27 @@ def merge_writes(prog: Prog) -> Prog:
             stm if isinstance(stm.exp, SegOp) or not bodies(stm.exp) else replace(stm, exp=map_bodies(on_body, stm.exp))
             for stm in body.stms
         )
-        return Body(_merged(stms, body, sharing), body.result)
+        body = _named_once(Body(stms, body.result))
+        return Body(_merged(body, sharing), body.result)
 
     return replace(prog, functions=tuple(replace(fun, body=on_body(fun.body)) for fun in prog.functions))
 
 
-def _merged(stms: tuple[Stm, ...], body: Body, sharing: Sharing) -> tuple[Stm, ...]:
+def _named_once(body: Body) -> Body:
+    """A body in which what a write gives, and another overwrites, has one name."""
+    dests = {dest for stm in body.stms if isinstance(stm.exp, SegScatter | SegHist) for dest in stm.exp.dests}
+    for stm in body.stms:
+        match stm:
+            case Stm((param,), Copied(Var() as source), ()) if param.name in dests:
+                rest = Body(tuple(s for s in body.stms if s is not stm), body.result)
+                return _named_once(substitute_body(rest, {param.name: source}))
+            case _:
+                pass
+    return body
+
+
+def _merged(body: Body, sharing: Sharing) -> tuple[Stm, ...]:
+    stms = body.stms
     made = {p.name: stm for stm in stms for p in stm.pat}
     uses = Counter(name for stm in stms for name in free_in_stm(stm))
     uses.update(atom.name for atom in body.result if isinstance(atom, Var))

@@ -42,16 +42,19 @@ def points(draw: st.DrawFn) -> tuple[str, str]:
 
 @st.composite
 def entries(draw: st.DrawFn) -> str:
-    """Two histograms of the same points, or of others, one after the other or side by side."""
+    """Two histograms of the same points, or of others, one after the other or side by side; in a map or not."""
     (is_, vs), first, second = draw(points()), draw(operators), draw(operators)
     more = draw(st.sampled_from(("", "", "let vs = map (* 2) vs", "let is = map (\\k -> k / 2) is")))
     into = draw(st.sampled_from(("(copy d)", "(copy e)")))
     also = draw(st.sampled_from(("0", "0", "i64.sum vs", "i64.sum is")))
-    return (
-        "[h][w] (xss: [h][w]i64) (ys: [w]i64): ([w]i64, [w]i64, i64) = let d = map (% 7) ys"
-        f" let is = {is_} let vs = {vs} let e = reduce_by_index (copy d) {first} is vs {more}"
+    text = (
+        f"let d = map (% 7) ys let is = {is_} let vs = {vs} let e = reduce_by_index (copy d) {first} is vs {more}"
         f" let g = reduce_by_index {into} {second} is vs in (e, g, {also})"
     )
+    if draw(st.booleans()):
+        inner = f"let ys = map (* o) ys let xss = map (map (+ o)) xss {text}"
+        return f"[h][w] (xss: [h][w]i64) (ys: [w]i64) = unzip3 (map (\\o -> {inner}) (iota 2))"
+    return f"[h][w] (xss: [h][w]i64) (ys: [w]i64): ([w]i64, [w]i64, i64) = {text}"
 
 
 @settings(max_examples=3)
