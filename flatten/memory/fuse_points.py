@@ -194,7 +194,7 @@ def _flat(array: Name, widths: tuple[Atom, ...], around: Around) -> Flat | None:
         case Stm(exp=Reshape(sizes, of), certs=()) if sizes == widths and not around.sharing.consumed(of):
             shape, outer = around.types[of].shape, len(widths) - 1
             same = shape[:outer] == widths[:-1] and len(shape) > len(widths)
-            return Flat(of, shape[outer:]) if same and of in around.made else None
+            return Flat(of, shape[outer:]) if same else None
         case _:
             return None
 
@@ -203,12 +203,12 @@ def _is_gain(flat: Flat, reader: tuple[Name, Stm], around: Around) -> bool:
     """Whether an array need not be there if it is read by its own indices: a map with one reader, or a view that
     reshaping would copy, whose rows lie as they are read."""
     array, stm = reader
-    match around.made[flat.of].exp:
-        case SegMap():
+    match around.made.get(flat.of):
+        case Stm(exp=SegMap()):
             return around.users[flat.of] == (around.made[array],) and around.users[array] == (stm,)
-        case Index() | Replicate():
+        case Stm(exp=Index() | Replicate()):
             return True
-        case Rearrange(perm):
+        case Stm(exp=Rearrange(perm)):
             return perm[-1] == len(perm) - 1
         case _:
             return False

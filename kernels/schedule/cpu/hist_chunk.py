@@ -32,7 +32,7 @@ from ..space import bind_space, split_chunk
 from ..statements import gen_body
 from .hist_select import chooses, store_chosen
 
-STAGED, LEAST_STAGED = 1 << 10, 1 << 8
+STAGED, LEAST_STAGED = 1 << 9, 1 << 7
 """Updates of a piece whose keys and values wait in memory, and the fewest points of it."""
 FEW_OPERATIONS = 4
 QUICK = frozenset(
