@@ -455,10 +455,9 @@ def _segop(context: Context, exp: SegOp, inside: Level | None) -> None:
             _check_reductions(context, scans, ret, here)
         case SegScatter(_, _, dests, rank, _) | SegHist(_, _, _, dests, rank, _):
             given = _written_types(context, dests, rank)
-            if isinstance(exp, SegScatter):
-                given *= max(1, len(exp.body.result) // len(given))
             if isinstance(exp, SegHist):
                 _check_reductions(context, (exp.op,), given[rank:], here)
+            given *= max(1, len(exp.body.result) // len(given))
     for t in given:
         context.check_type(t)
     params = space_params(exp.space)

@@ -273,4 +273,5 @@ def _segop(layout: Layout, exp: SegMap | SegRed | SegScan | SegScatter | SegHist
             rows = parallel.in_pieces(parallel.over(space, body), rank + len(dests))
             return parallel.written(rows, layout.names(dests), rank, safe)
         case SegHist(_, _, op, dests, rank, _):
-            return parallel.combined(parallel.over(space, body), _operator(layout, op), layout.names(dests), rank)
+            rows = parallel.in_pieces(parallel.over(space, body), rank + len(dests))
+            return parallel.combined(rows, _operator(layout, op), layout.names(dests), rank)

@@ -331,7 +331,8 @@ class SegScatter:
 
 @dataclass(frozen=True, slots=True)
 class SegHist:
-    """`seghist^l (i < n, j < m) op dests { body }`: body gives `rank` indices, then the values to combine.
+    """`seghist^l (i < n, j < m) op dests { body }`: body gives `rank` indices, then the values to combine, once or for
+    each of several updates, which are made in this order.
     As `Hist`; `rank` includes the dimensions of outer segments."""
 
     level: Level
@@ -340,6 +341,12 @@ class SegHist:
     dests: tuple[Name, ...]
     rank: int
     body: Body
+
+    @property
+    def updates(self) -> tuple[tuple[Atom, ...], ...]:
+        """Of each update of a point the indices, then the values."""
+        each = self.rank + len(self.dests)
+        return tuple(self.body.result[k : k + each] for k in range(0, len(self.body.result), each))
 
 
 Soac = Screma | Hist | Scatter

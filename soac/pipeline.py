@@ -21,9 +21,10 @@ from .flatten.flatten import Flattened, flatten_traced
 from .flatten.fusion.driver import fuse
 from .flatten.inline import inline
 from .flatten.invariant_parts import hoist_invariant_parts
+from .flatten.memory.fuse_points import fuse_points
 from .flatten.memory.fuse_stencils import fuse_stencils
 from .flatten.memory.in_place import in_place
-from .flatten.memory.merge_scatters import merge_scatters
+from .flatten.memory.merge_writes import merge_writes
 from .flatten.safety import safety_warnings
 from .flatten.simplify.driver import simplify
 from .flatten.tiling.choose import tile
@@ -73,8 +74,9 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
 )
 
 FLAT_PASSES: tuple[tuple[str, Pass], ...] = (
-    ("merge-scatters", merge_scatters),
+    ("merge-writes", merge_writes),
     ("simplify-flat", simplify),
+    ("fuse-points", fuse_points),
     ("fuse-stencils", fuse_stencils),
     ("in-place", in_place),
 )

@@ -200,15 +200,17 @@ def _aliases_in_lambdas(exp: Exp) -> Iterator[tuple[Name, Name]]:
         case SegRed() | SegScan():
             given = exp.body.result
         case SegHist():
-            given = exp.body.result[exp.rank :]
+            for update in exp.updates:
+                yield from _pairs(exp.op.op.params[len(exp.dests) :], update[exp.rank :])
         case _:
             pass
     for reduction in reductions(exp):
         op, k = reduction.op, len(reduction.neutral)
         yield from _pairs(op.params, reduction.neutral * 2)
         yield from _pairs(op.params, op.body.result * 2)
-        yield from _pairs(op.params[k:], given[:k])
-        given = given[k:]
+        if given:
+            yield from _pairs(op.params[k:], given[:k])
+            given = given[k:]
 
 
 def _variables(atoms: Iterable[Atom]) -> list[Name]:

@@ -14,8 +14,7 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 
 from ...ir.commute import is_commutative
-from ...ir.core import Body, Hist, Lambda, Param, PrimOp, Rearrange, Reduction, Scatter, Screma, Soac, Stm
-from ...ir.ops import Op
+from ...ir.core import Body, Hist, Lambda, Param, Rearrange, Reduction, Scatter, Screma, Soac, Stm
 from ...ir.records import dataclass
 from ...ir.rename import substitute_lambda
 from ...ir.types import Atom, Name, Names, Type, Var
@@ -91,18 +90,17 @@ def fuse_horizontally(first: Stm, second: Stm, kept: frozenset[Name]) -> Stm | N
             return None
 
 
-def fuse_sums(first: Stm, second: Stm, kept: frozenset[Name]) -> Stm | None:
-    """hs = hist (+) ds is xs;  gs = hist (+) es is ys  ⟶  (hs, gs) = hist (+, +) (ds, es) is xs ys        [F-Sums]
+def fuse_hists(first: Stm, second: Stm, kept: frozenset[Name]) -> Stm | None:
+    """hs = hist ⊕ ds is xs;  gs = hist ⊗ es is ys  ⟶  (hs, gs) = hist (⊕, ⊗) (ds, es) is xs ys        [F-Hists]
 
-    Of scalars into the same bins, one sum at least of floats: sums of integers alone are atomic updates on a GPU."""
+    Of scalars into the same bins, by commutative operations of the table: the points are read once."""
     match first.exp, second.exp:
         case Hist(rank=rank) as p, Hist(rank=other) as c if rank == other and not kept:
             shapes = {x.type.shape for x in (*first.pat, *second.pat)}
-            prims = [x.type.prim for x in (*first.pat, *second.pat)]
-            if len(shapes) > 1 or len(first.pat[0].type.shape) != rank or not any(prim.is_float for prim in prims):
+            if len(shapes) > 1 or len(first.pat[0].type.shape) != rank:
                 return None
             place = _input_indices(p)
-            if place is None or place != _input_indices(c) or not (_adds(p.op.op) and _adds(c.op.op)):
+            if place is None or place != _input_indices(c) or not (is_commutative(p.op.op) and is_commutative(c.op.op)):
                 return None
             return _side_by_side(first, p, second, c)
         case _:
@@ -114,11 +112,6 @@ def _input_indices(hist: Hist) -> tuple[Name, ...] | None:
     array_of = {x.name: xs for x, xs in zip(hist.map.params, hist.arrays, strict=True)}
     found = [array_of.get(atom.name) if isinstance(atom, Var) else None for atom in hist.map.body.result[: hist.rank]]
     return tuple(xs for xs in found if xs is not None) if None not in found else None
-
-
-def _adds(op: Lambda) -> bool:
-    """Whether each result is a sum of its two operands."""
-    return is_commutative(op) and all(isinstance(s.exp, PrimOp) and s.exp.op is Op.ADD for s in op.body.stms)
 
 
 def _side_by_side(first: Stm, p: Hist, second: Stm, c: Hist) -> Stm:
@@ -135,7 +128,7 @@ def _side_by_side(first: Stm, p: Hist, second: Stm, c: Hist) -> Stm:
     return Stm((*first.pat, *second.pat), exp, certs, second.attrs, second.loc)
 
 
-SIDE_BY_SIDE: tuple[Rule, ...] = (fuse_horizontally, fuse_sums)
+SIDE_BY_SIDE: tuple[Rule, ...] = (fuse_horizontally, fuse_hists)
 
 VERTICAL: tuple[Rule, ...] = (
     fuse_map_map,

@@ -8,9 +8,10 @@ import pytest
 
 from soac.flatten.fusion.driver import fuse
 from soac.flatten.invariant_parts import hoist_invariant_parts
+from soac.flatten.memory.fuse_points import fuse_points
 from soac.flatten.memory.fuse_stencils import fuse_stencils
 from soac.flatten.memory.in_place import in_place
-from soac.flatten.memory.merge_scatters import merge_scatters
+from soac.flatten.memory.merge_writes import merge_writes
 from soac.flatten.simplify.driver import simplify
 from soac.flatten.unroll import unroll
 from soac.ir.check import Stage
@@ -44,9 +45,14 @@ def test_unroll_gives(path: Path, update: bool) -> None:
     assert_pair(path, unroll, update)
 
 
-@pytest.mark.parametrize("path", pairs("scatters"), ids=lambda path: path.stem)
-def test_merge_scatters_gives(path: Path, update: bool) -> None:
-    assert_pair(path, lambda prog: simplify(merge_scatters(prog)), update, Stage.FLAT)
+@pytest.mark.parametrize("path", pairs("writes"), ids=lambda path: path.stem)
+def test_merge_writes_gives(path: Path, update: bool) -> None:
+    assert_pair(path, lambda prog: simplify(merge_writes(prog)), update, Stage.FLAT)
+
+
+@pytest.mark.parametrize("path", pairs("points"), ids=lambda path: path.stem)
+def test_fuse_points_gives(path: Path, update: bool) -> None:
+    assert_pair(path, fuse_points, update, Stage.FLAT)
 
 
 @pytest.mark.parametrize("path", pairs("stencils"), ids=lambda path: path.stem)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....ir import core
-from ....ir.core import Body, Lambda, Reduction, SegSpace
+from ....ir.core import Lambda, Reduction, SegSpace
 from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, Var, i64
@@ -32,8 +32,8 @@ from ..space import bind_space, split_chunk
 from ..statements import gen_body
 from .hist_select import chooses, store_chosen
 
-STAGED = 1 << 10
-"""Points of a piece whose keys and values wait in memory."""
+STAGED, LEAST_STAGED = 1 << 9, 1 << 7
+"""Updates of a piece whose keys and values wait in memory, and the fewest points of it."""
 FEW_OPERATIONS = 4
 QUICK = frozenset(
     {
@@ -82,47 +82,58 @@ def applied(b: Builder, op: Lambda, left: tuple[Operand, ...], right: tuple[Oper
     return tuple(map(scalar, apply_lambda(b, op, [*left, *right], Mode.THREAD)))
 
 
-Update = Callable[[Builder, core.SegHist, list[kir.KArray], Operand, tuple[Operand, ...]], None]
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An update: is there a bin, which, and what goes there; `counts`: those of the values that are indices."""
+
+    inside: Operand
+    bin: Operand
+    values: tuple[Operand, ...]
+    counts: frozenset[Operand]
 
 
-def combine(b: Builder, exp: core.SegHist, arrays: list[kir.KArray], at: Operand, values: tuple[Operand, ...]) -> None:
+Combine = Callable[[Builder, core.SegHist, list[kir.KArray], Operand, Change], None]
+
+
+def combine(b: Builder, exp: core.SegHist, arrays: list[kir.KArray], at: Operand, change: Change) -> None:
     """`arrays[at] op= values`"""
     old = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in arrays)
-    for array, result in zip(arrays, applied(b, exp.op.op, old, values), strict=True):
+    for array, result in zip(arrays, applied(b, exp.op.op, old, change.values), strict=True):
         b.emit(kir.Store(array, at, result))
 
 
-def combine_new(
-    b: Builder, exp: core.SegHist, arrays: list[kir.KArray], at: Operand, values: tuple[Operand, ...]
-) -> None:
+def combine_new(b: Builder, exp: core.SegHist, arrays: list[kir.KArray], at: Operand, change: Change) -> None:
     """`arrays[at] op= values` by an operator that chooses, if it changes anything."""
-    op, results = exp.op.op, exp.body.result[exp.rank :]
+    op, values = exp.op.op, change.values
     old = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in arrays)
-    counts = {x for x, a in zip(values, results, strict=True) if isinstance(a, Var) and a.name in exp.space.indices}
-    store_chosen(b, op, arrays, at, (old, values), frozenset(counts), lambda: applied(b, op, old, values))
+    store_chosen(b, op, arrays, at, (old, values), change.counts, lambda: applied(b, op, old, values))
 
 
 # ---- points ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """Is there a bin, which, and what goes there."""
-
-    inside: Operand
-    bin: Operand
-    values: tuple[Operand, ...]
-
-
-def point_at(b: Builder, exp: core.SegHist, cut: Cut, index: Operand, mode: Mode) -> Point:
-    """The point with this innermost index."""
+def point_at(b: Builder, exp: core.SegHist, cut: Cut, index: Operand, mode: Mode) -> tuple[Change, ...]:
+    """The updates of the point with this innermost index."""
     b.env[exp.space.dims[-1][0]] = index
-    at, values = split_indices(gen_body(b, exp.body, mode), exp.rank)
-    own, shape, bin_ = at[cut.fixed :], tuple(b.operand(width) for width in cut.shape), ZERO
-    inside = inside_of(b, own, shape)
-    for i, stride in zip(own, b.strides(shape), strict=True):
-        bin_ = b.wrapping(Op.ADD, bin_, b.wrapping(Op.MUL, i, stride))  # an index may be out of range
-    return Point(inside, bin_, tuple(scalar(v) for v in values))
+    made = gen_body(b, exp.body, mode)
+    shape, each = tuple(b.operand(width) for width in cut.shape), exp.rank + len(exp.dests)
+    changes: list[Change] = []
+    for k, update in enumerate(exp.updates):
+        at, values = split_indices(made[k * each : (k + 1) * each], exp.rank)
+        own, bin_ = at[cut.fixed :], ZERO
+        inside = inside_of(b, own, shape)
+        for i, stride in zip(own, b.strides(shape), strict=True):
+            bin_ = b.wrapping(Op.ADD, bin_, b.wrapping(Op.MUL, i, stride))  # an index may be out of range
+        changes.append(_change(exp, update, inside, bin_, tuple(scalar(v) for v in values)))
+    return tuple(changes)
+
+
+def _change(
+    exp: core.SegHist, update: tuple[Atom, ...], inside: Operand, bin_: Operand, values: tuple[Operand, ...]
+) -> Change:
+    pairs = zip(values, update[exp.rank :], strict=True)
+    counts = frozenset(x for x, a in pairs if isinstance(a, Var) and a.name in exp.space.indices)
+    return Change(inside, bin_, values, counts)
 
 
 def inside_of(b: Builder, indices: tuple[Operand, ...], shape: tuple[Operand, ...]) -> Operand:
@@ -135,10 +146,22 @@ def inside_of(b: Builder, indices: tuple[Operand, ...], shape: tuple[Operand, ..
     return found
 
 
-def only_fetches(body: Body) -> bool:
-    """Is there hardly anything but loads?"""
-    operations = [stm for stm in body.stms if isinstance(stm.exp, core.PrimOp)]
-    return len(operations) <= FEW_OPERATIONS and all(_is_quick(stm.exp) for stm in body.stms)
+def only_fetches(exp: core.SegHist) -> bool:
+    """Is there hardly anything but loads for each update?"""
+    operations = [stm for stm in exp.body.stms if isinstance(stm.exp, core.PrimOp)]
+    few = len(operations) <= FEW_OPERATIONS * len(exp.updates)
+    return few and all(_is_quick(stm.exp) for stm in exp.body.stms)
+
+
+def gathers(exp: core.SegHist) -> bool:
+    """Does a point read elements whose places it has computed? It has loads enough to wait for by itself."""
+    own = {p.name for stm in exp.body.stms for p in stm.pat}
+    return any(
+        isinstance(dim, core.Fix) and isinstance(dim.index, Var) and dim.index.name in own
+        for stm in exp.body.stms
+        if isinstance(stm.exp, core.Index)
+        for dim in stm.exp.dims
+    )
 
 
 def _is_quick(exp: core.Exp) -> bool:
@@ -152,37 +175,42 @@ def _is_quick(exp: core.Exp) -> bool:
             return isinstance(exp, (core.Index, core.Copied))
 
 
-Points = Callable[[Operand], Point]
+Points = Callable[[Operand], tuple[Change, ...]]
 """Point number k of a piece."""
 
 
 def points_of(b: Builder, exp: core.SegHist, cut: Cut, prims: tuple[Prim, ...]) -> Callable[[Operand, Operand], Points]:
     """The points of a piece `lo..hi`."""
-    if only_fetches(exp.body):
+    if only_fetches(exp):
         return lambda lo, hi: lambda k: point_at(b, exp, cut, b.add(lo, k), Mode.THREAD)
-    stage = stage_of(b, exp, prims)
+    stages = tuple(stage_of(b, exp, prims, update) for update in exp.updates)
 
     def points(lo: Operand, hi: Operand) -> Points:
-        stage_piece(b, exp, cut, stage, lo, hi)
-        return lambda k: staged(b, exp, stage, k)
+        stage_piece(b, exp, cut, stages, lo, hi)
+        return lambda k: tuple(staged(b, exp, s, u, k) for s, u in zip(stages, exp.updates, strict=True))
 
     return points
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Memory for the bins (-1: none) and values of a piece; `values[k]` is None where component k has the same value
-    at all points."""
+    """Memory for the bins (-1: none) and values of a piece for one update; `values[k]` is None where component k has
+    the same value at all points."""
 
     bins: kir.KArray
     values: tuple[kir.KArray | None, ...]
 
 
-def stage_of(b: Builder, exp: core.SegHist, prims: tuple[Prim, ...]) -> Stage:
-    """Memory of the block for the bins of `STAGED` points, and for the values that are not the same at all of them."""
-    size = (i64(STAGED),)
+def staged_points(exp: core.SegHist) -> int:
+    """The points of a piece that is staged."""
+    return max(LEAST_STAGED, STAGED // len(exp.updates))
+
+
+def stage_of(b: Builder, exp: core.SegHist, prims: tuple[Prim, ...], update: tuple[Atom, ...]) -> Stage:
+    """Memory of the block for the bins of a piece, and for the values that are not the same at all of its points."""
+    size = (i64(staged_points(exp)),)
     bins = b.alloc("keys", Prim.I64, size, kir.Space.SHARED).mem
-    varying = [varies(exp, atom) for atom in exp.body.result[exp.rank :]]
+    varying = [varies(exp, atom) for atom in update[exp.rank :]]
     values = (
         b.alloc("values", p, size, kir.Space.SHARED).mem if v else None for p, v in zip(prims, varying, strict=True)
     )
@@ -195,15 +223,17 @@ def varies(exp: core.SegHist, atom: Atom) -> bool:
     return isinstance(atom, Var) and atom.name in inside
 
 
-def stage_piece(b: Builder, exp: core.SegHist, cut: Cut, stage: Stage, lo: Operand, hi: Operand) -> None:
+def stage_piece(b: Builder, exp: core.SegHist, cut: Cut, stages: tuple[Stage, ...], lo: Operand, hi: Operand) -> None:
     """`threads j in lo..hi`; or one point after the other, where the SOACs of the body are better on the lanes."""
 
     def put(index: Operand, mode: Mode) -> None:
-        point, place = point_at(b, exp, cut, index, mode), b.sub(index, lo)
-        b.emit(kir.Store(stage.bins, place, b.op(Op.SELECT, Prim.I64, point.inside, point.bin, i64(-1), base="key")))
-        for array, value in zip(stage.values, point.values, strict=True):
-            if array is not None:
-                b.emit(kir.Store(array, place, value))
+        changes, place = point_at(b, exp, cut, index, mode), b.sub(index, lo)
+        for stage, change in zip(stages, changes, strict=True):
+            key = b.op(Op.SELECT, Prim.I64, change.inside, change.bin, i64(-1), base="key")
+            b.emit(kir.Store(stage.bins, place, key))
+            for array, value in zip(stage.values, change.values, strict=True):
+                if array is not None:
+                    b.emit(kir.Store(array, place, value))
 
     def on_lanes() -> tuple[()]:
         with b.threads(b.fresh("j", Prim.I64), lo, hi) as j:
@@ -223,12 +253,12 @@ def stage_piece(b: Builder, exp: core.SegHist, cut: Cut, stage: Stage, lo: Opera
         on_lanes()
 
 
-def staged(b: Builder, exp: core.SegHist, stage: Stage, place: Operand) -> Point:
-    """The point at a place of the stage, as it was put there; a negative bin is none."""
+def staged(b: Builder, exp: core.SegHist, stage: Stage, update: tuple[Atom, ...], place: Operand) -> Change:
+    """An update of the point at a place of the stage, as it was put there; a negative bin is none."""
     bin_ = b.let("key", Prim.I64, kir.KLoad(stage.bins, place))
-    values = zip(stage.values, exp.body.result[exp.rank :], strict=True)
-    found = (b.operand(x) if a is None else b.let("x", a.prim, kir.KLoad(a, place)) for a, x in values)
-    return Point(b.op(Op.GE, Prim.I64, bin_, ZERO), bin_, tuple(found))
+    values = zip(stage.values, update[exp.rank :], strict=True)
+    found = tuple(b.operand(x) if a is None else b.let("x", a.prim, kir.KLoad(a, place)) for a, x in values)
+    return _change(exp, update, b.op(Op.GE, Prim.I64, bin_, ZERO), bin_, found)
 
 
 # ---- pieces ------------------------------------------------------------------------------------------------------
@@ -286,15 +316,15 @@ def choosing_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, targets: tuple[
 
 
 def _into_targets(
-    h: HostBuilder, exp: core.SegHist, cut: Cut, targets: tuple[Name, ...], base: str, update: Update
+    h: HostBuilder, exp: core.SegHist, cut: Cut, targets: tuple[Name, ...], base: str, update: Combine
 ) -> Made:
     b = h.builder()
     arrays = [memory(b, h.types[name].prim, name) for name in targets]
     chunk = chunk_of(b, exp, cut)
 
-    def take_in(_part: int, point: Point) -> None:
-        with b.when(point.inside):
-            update(b, exp, arrays, b.add(chunk.base, point.bin), point.values)
+    def take_in(_part: int, change: Change) -> None:
+        with b.when(change.inside):
+            update(b, exp, arrays, b.add(chunk.base, change.bin), change)
 
     all_points(b, exp, cut, chunk, tuple(a.prim for a in arrays), take_in)
     return h.finish(b, base)
@@ -309,9 +339,9 @@ def copies_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, targets: tuple[Na
     stride = most_bins(prims) + APART // min(p.bytes for p in prims)
     subs = [b.alloc("bins", p, (i64(PARTS * stride),), kir.Space.SHARED).mem for p in prims]
 
-    def take_in(part: int, point: Point) -> None:
-        key = b.op(Op.SELECT, Prim.I64, point.inside, point.bin, bins, base="key")
-        combine(b, exp, subs, b.add(key, i64(part * stride)), point.values)
+    def take_in(part: int, change: Change) -> None:
+        key = b.op(Op.SELECT, Prim.I64, change.inside, change.bin, bins, base="key")
+        combine(b, exp, subs, b.add(key, i64(part * stride)), change)
 
     _begin(b, exp, subs, bins, stride)
     all_points(b, exp, cut, chunk, prims, take_in)
@@ -325,10 +355,10 @@ def all_points(
     cut: Cut,
     chunk: Chunk,
     prims: tuple[Prim, ...],
-    take_in: Callable[[int, Point], None],
+    take_in: Callable[[int, Change], None],
 ) -> None:
     """The points of a chunk; those of the parts of a piece side by side, if the operator commutes."""
-    points, parts = points_of(b, exp, cut, prims), PARTS if parts_pay(exp.op) else 1
+    points, parts = points_of(b, exp, cut, prims), PARTS if parts_pay(exp.op) and not gathers(exp) else 1
     unit, k, rest = (b.fresh(name, Prim.I64) for name in ("unit", "k", "k"))
     with b.nested() as stms:
         lo, hi = bind_unit(b, exp, cut, b.add(chunk.first, unit))
@@ -336,11 +366,13 @@ def all_points(
         length = count if parts == 1 else b.op(Op.QUOT, Prim.I64, count, i64(parts), base="part")
         with b.loop(k, length):
             for part in range(parts):
-                take_in(part, take(b.add(k, b.mul(length, i64(part)))))
+                for change in take(b.add(k, b.mul(length, i64(part)))):
+                    take_in(part, change)
         if parts > 1:
             done = b.mul(length, i64(parts))
             with b.nested() as step:
-                take_in(parts - 1, take(b.add(done, rest)))
+                for change in take(b.add(done, rest)):
+                    take_in(parts - 1, change)
             b.emit(kir.For(rest, b.sub(count, done), tuple(step)))
     b.emit(kir.For(unit, b.sub(chunk.last, chunk.first), tuple(stms)))
 

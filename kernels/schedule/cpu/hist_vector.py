@@ -85,6 +85,7 @@ def rows_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, targets: tuple[Name
 
 def row_at(b: Builder, exp: core.SegHist, cut: Cut, arrays: list[kir.KArray], base: Operand) -> None:
     """The point at the indices that are bound."""
+    assert len(exp.updates) == 1, "several updates of a point are of scalars"
     at, values = split_indices(gen_body(b, exp.body, Mode.BLOCK), exp.rank)
     own, shape = at[cut.fixed :], tuple(b.operand(width) for width in cut.shape)
     with b.nested() as stms:

@@ -26,7 +26,6 @@ from ..space import output
 from ..statements import gen_body
 from ..table import Schedule, Segop, Table, bound, run
 from .hist_chunk import (
-    STAGED,
     Cut,
     applied,
     choosing_kernel,
@@ -35,6 +34,7 @@ from .hist_chunk import (
     most_bins,
     only_fetches,
     parts_pay,
+    staged_points,
 )
 from .hist_select import chooses
 from .hist_vector import by_element, rows_kernel
@@ -118,7 +118,7 @@ def cut_of(h: HostBuilder, exp: core.SegHist) -> Cut:
     """How many chunks a segment has: such that each has several points for a bin."""
     shape, widths, fixed = h.types[exp.dests[0]].shape, exp.space.widths, fixed_dims(h, exp)
     segments, bins, points = (h.product(dims) for dims in (widths[:fixed], shape[fixed:], widths[fixed:]))
-    elements = h.op(Op.MUL, points, h.product(shape[exp.rank :]))
+    elements = h.product((points, *shape[exp.rank :], i64(len(exp.updates))))
     least_chunk, each_bin = (LEAST_CHOICE, EACH_CHOICE) if chooses(exp.op.op) else (LEAST_CHUNK, EACH_BIN)
     least = h.op(Op.MAX, i64(least_chunk), h.op(Op.MUL, bins, i64(each_bin)))
     chunks = h.op(Op.MIN, i64(MOST_CHUNKS), h.op(Op.MAX, i64(1), h.op(Op.QUOT, elements, least)))
@@ -134,16 +134,16 @@ def cut_of(h: HostBuilder, exp: core.SegHist) -> Cut:
 def piece_of(h: HostBuilder, exp: core.SegHist, widths: tuple[Atom, ...], chunks: Atom) -> Atom:
     """The length of a unit: what can be kept; else as long as can be, since two streams that lie far apart are fetched
     in less time than one."""
-    if not only_fetches(exp.body):
-        return i64(STAGED)
+    if not only_fetches(exp):
+        return i64(staged_points(exp))
     return h.op(Op.MAX, i64(1), h.ceil_div(widths[-1], chunks) if len(widths) == 1 else widths[-1])
 
 
 def fixed_dims(h: HostBuilder, exp: core.SegHist) -> int:
     """How many outer dimensions of the space are indices of the result as they stand, and as many as it has."""
     shape, count = h.types[exp.dests[0]].shape, 0
-    for (name, width), index in zip(exp.space.dims[:-1], exp.body.result[: exp.rank], strict=False):
-        if index != Var(name) or width != shape[count]:
+    for k, (name, width) in zip(range(exp.rank), exp.space.dims[:-1], strict=False):
+        if any(update[k] != Var(name) for update in exp.updates) or width != shape[count]:
             break
         count += 1
     return count
@@ -244,7 +244,9 @@ def in_sequence(s: Segop[core.SegHist], _found: bool) -> None:
     for (name, _), (var, _) in zip(exp.space.dims, variables, strict=True):
         b.env[name] = var
     with b.loops(*zip(*variables, strict=True)):
-        combine_at(b, dests, exp.op, exp.rank, gen_body(b, exp.body, Mode.BLOCK), Mode.BLOCK)
+        made, each = gen_body(b, exp.body, Mode.BLOCK), exp.rank + len(exp.dests)
+        for k in range(0, len(made), each):
+            combine_at(b, dests, exp.op, exp.rank, made[k : k + each], Mode.BLOCK)
     made = h.finish(b, s.base)
     h.launch(made, i64(1), i64(1), made.cost, s.stm.loc)
     alias(h, s.stm, exp.dests)

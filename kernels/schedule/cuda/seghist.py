@@ -1,8 +1,9 @@
 """SegHist on a machine with many threads: sub-histograms of a block, put together at the end.
 
 seghist (i < n, ..) dest op (k, v)     block = chunk of the space
-    one component, exact in any order     atomic updates of the block's sub-histogram in shared memory, then of dest;
+    exact in any order                    atomic updates of the block's sub-histogram in shared memory, then of dest;
                                           of dest at once where there are too many bins; points are read once
+    minima or maxima beside others        by atomic updates, apart from the others
     else                                  a sub-histogram for each warp, whose threads take turns; the warps' in order
                                           give the block's, a second launch adds the blocks' to dest in order
 
@@ -13,11 +14,16 @@ would mean fewer ranges, and as many times fewer warps at work. Source: Henrikse
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from ....ir import core
+from ....ir.commute import componentwise, is_commutative
 from ....ir.machine import BLOCK, WARP
 from ....ir.ops import Op
 from ....ir.records import dataclass
-from ....ir.types import Atom, Name, Prim, Type, Var, i64
+from ....ir.traverse import live
+from ....ir.types import Atom, Name, Prim, Type, i64
 from ...analysis.cost import EXTENT
 from ...host_ir.launch_parameters import Kind
 from ...kernel_ir import nodes as kir
@@ -50,22 +56,58 @@ def no_collective(s: Segop[core.SegHist]) -> bool | str:
     return "an operator that a collective can have" if fits else True
 
 
-def is_exact(s: Segop[core.SegHist]) -> tuple[Op, Prim] | str:
-    """The operation and its type, if any order of updates gives the same bits; else why not."""
-    return exact_operation(s.exp) or "its result depends on an order"
+Operation = tuple[Op, Prim]
 
 
-def exact_operation(exp: core.SegHist) -> tuple[Op, Prim] | None:
-    """The operation of the table that the operator is, if its result depends on no order."""
-    lam = exp.op.op
-    match lam.body.stms:
-        case (core.Stm(exp=core.PrimOp(op, prim, (Var(x), Var(y))), pat=(result,)),):
-            names = {p.name for p in lam.params}
-            exact = not prim.is_float or op in (Op.MIN, Op.MAX)
-            good = op in EXACT and exact and {x, y} == names and lam.body.result == (Var(result.name),)
-            return (op, prim) if good else None
+def is_exact(s: Segop[core.SegHist]) -> tuple[Operation, ...] | str:
+    """The operation and type of each component, if any order of updates gives the same bits; else why not."""
+    found = exact_operations(s.exp)
+    exact = tuple(operation for operation in found if operation is not None)
+    return exact if exact and len(exact) == len(found) else "its result depends on an order"
+
+
+def exact_operations(exp: core.SegHist) -> tuple[Operation | None, ...]:
+    """For each component the operation of the table by which it is combined, if its result depends on no order."""
+    op = exp.op.op
+    if not is_commutative(op):
+        return (None,) * len(exp.dests)
+    return tuple(_exact(made) for made, _, _ in componentwise(op))
+
+
+def _exact(exp: core.Exp | None) -> Operation | None:
+    match exp:
+        case core.PrimOp(op, prim) if op in EXACT and (not prim.is_float or op in (Op.MIN, Op.MAX)):
+            return op, prim
         case _:
             return None
+
+
+def has_extrema(s: Segop[core.SegHist]) -> tuple[int, ...] | str:
+    """The components that are minima or maxima, if there are others; else why not."""
+    found = exact_operations(s.exp)
+    extrema = tuple(k for k, made in enumerate(found) if made is not None and made[0] in (Op.MIN, Op.MAX))
+    return extrema or "no minima or maxima beside others"
+
+
+def apart(s: Segop[core.SegHist], extrema: tuple[int, ...]) -> None:
+    """Two histograms over the same points: the extrema, which need no order, and the other components."""
+    others = tuple(k for k in range(len(s.exp.dests)) if k not in extrema)
+    for chosen in (extrema, others):
+        stm, exp = of_components(s.stm, s.exp, chosen)
+        run(Segop(s.h, stm, exp, s.base, []), SEGHIST)
+
+
+def of_components(stm: core.Stm, exp: core.SegHist, chosen: tuple[int, ...]) -> tuple[core.Stm, core.SegHist]:
+    """The histogram of some components of an operator that works on each by itself."""
+    op, n = exp.op.op, len(exp.dests)
+    params = tuple(op.params[k + half] for half in (0, n) for k in chosen)
+    body = live(core.Body(op.body.stms, tuple(op.body.result[k] for k in chosen)))
+    f = core.Lambda(params, body, tuple(op.ret[k] for k in chosen))
+    reduction = core.Reduction(f, tuple(exp.op.neutral[k] for k in chosen), exp.op.comm)
+    result = tuple(a for u in exp.updates for a in (*u[: exp.rank], *(u[exp.rank + k] for k in chosen)))
+    points = live(core.Body(exp.body.stms, result))
+    made = replace(exp, op=reduction, dests=tuple(exp.dests[k] for k in chosen), body=points)
+    return replace(stm, pat=tuple(stm.pat[k] for k in chosen), exp=made), made
 
 
 def bins_of(h: HostBuilder, exp: core.SegHist) -> Atom:
@@ -73,13 +115,32 @@ def bins_of(h: HostBuilder, exp: core.SegHist) -> Atom:
     return h.product(h.types[exp.dests[0]].shape)
 
 
-def element(b: Builder, exp: core.SegHist, shape: tuple[Operand, ...]) -> tuple[Operand, Operand, tuple[Operand, ...]]:
-    """At one point of the space: is the bin in range, which is it in the order of memory, the values for it."""
-    at, values = split_indices(gen_body(b, exp.body, Mode.THREAD), exp.rank)
-    inside, bin_ = in_range(b, at, shape), ZERO
-    for index, stride in zip(at, b.strides(shape), strict=True):
-        bin_ = b.wrapping(Op.ADD, bin_, b.wrapping(Op.MUL, index, stride))  # an index may be out of range
-    return inside, bin_, tuple(scalar(v) for v in values)
+Change = tuple[Operand, Operand, tuple[Operand, ...]]
+"""An update: is the bin in range, which is it in the order of memory, the values for it."""
+
+
+def changes(b: Builder, exp: core.SegHist, shape: tuple[Operand, ...]) -> Iterator[Change]:
+    """The updates of one point of the space."""
+    made, each = gen_body(b, exp.body, Mode.THREAD), exp.rank + len(exp.dests)
+    for k in range(0, len(made), each):
+        at, values = split_indices(made[k : k + each], exp.rank)
+        inside, bin_ = in_range(b, at, shape), ZERO
+        for index, stride in zip(at, b.strides(shape), strict=True):
+            bin_ = b.wrapping(Op.ADD, bin_, b.wrapping(Op.MUL, index, stride))  # an index may be out of range
+        yield inside, bin_, tuple(scalar(v) for v in values)
+
+
+def one_by_one(exp: core.SegHist) -> Iterator[core.SegHist]:
+    """A histogram for each update of a point."""
+    for update in exp.updates:
+        yield replace(exp, body=live(core.Body(exp.body.stms, update)))
+
+
+def atomically(s: Atomic, b: Builder, arrays: list[kir.KArray], shape: tuple[Operand, ...]) -> None:
+    """The updates of one point."""
+    for inside, bin_, values in changes(b, s.exp, shape):
+        pairs = zip(s.operations, arrays, values, strict=True)
+        b.emit(kir.KIf(inside, tuple(kir.Atomic(op, prim, a, bin_, x) for (op, prim), a, x in pairs), ()))
 
 
 def chunk_of(b: Builder, exp: core.SegHist, number: Operand, length: Operand) -> tuple[Operand, Operand]:
@@ -103,22 +164,22 @@ def range_of(b: Builder, bins: Operand, size: int, ranges: Operand) -> tuple[Ope
 class Atomic(Segop[core.SegHist]):
     """A histogram by an operation without an order; its bins, a range of them; its points, those of a block."""
 
-    operation: tuple[Op, Prim]
+    operations: tuple[Operation, ...]
     bins: Atom
     points: Atom
     fair: Atom
 
     @property
     def size(self) -> int:
-        return ATOMIC // self.operation[1].bytes
+        return ATOMIC // sum(prim.bytes for _, prim in self.operations)
 
 
-def by_atomics(s: Segop[core.SegHist], operation: tuple[Op, Prim]) -> None:
+def by_atomics(s: Segop[core.SegHist], operations: tuple[Operation, ...]) -> None:
     """Atomic updates; the destinations have the results."""
     h, exp = s.h, s.exp
     bins, points = bins_of(h, exp), h.product(exp.space.widths)
     fair = h.op(Op.MAX, h.ceil_div(points, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
-    run(Atomic(h, bound(s, ()).stm, exp, s.base, [], operation, bins, points, fair), ATOMICS)
+    run(Atomic(h, bound(s, ()).stm, exp, s.base, [], operations, bins, points, fair), ATOMICS)
     alias(h, s.stm, exp.dests)
 
 
@@ -145,35 +206,34 @@ def directly(s: Atomic, _: bool) -> None:
 
 def shared_kernel(s: Atomic, length: Atom) -> Made:
     """`length`: points of a chunk."""
-    h, exp, size, (op, prim), b = s.h, s.exp, s.size, s.operation, s.h.builder()
+    h, exp, b = s.h, s.exp, s.h.builder()
     b.say("a block for each chunk of the points, which has the bins in shared memory")
     dests, bins = destinations(b, exp.dests), b.operand(s.bins)
     lo, hi = chunk_of(b, exp, b.block, b.operand(length))
-    neutral = b.operand(exp.op.neutral[0])
-    sub = b.alloc("bins", prim, (i64(size),), kir.Space.SHARED).mem
+    neutral = tuple(map(b.operand, exp.op.neutral))
+    subs = [b.alloc("bins", prim, (i64(s.size),), kir.Space.SHARED).mem for _, prim in s.operations]
     k, point, k_out = (b.fresh(base, Prim.I64) for base in ("k", "point", "k"))
-    b.emit(kir.Threads(k, ZERO, bins, (kir.Store(sub, k, neutral),)))
+    b.emit(kir.Threads(k, ZERO, bins, tuple(map(lambda a, n: kir.Store(a, k, n), subs, neutral))))
     with b.threads(point, lo, hi):
         bind_space(b, exp.space, point, h.order)
-        inside, bin_, (value,) = element(b, exp, dests[0].shape)
-        b.emit(kir.KIf(inside, (kir.Atomic(op, prim, sub, bin_, value),), ()))
+        atomically(s, b, subs, dests[0].shape)
     with b.threads(k_out, ZERO, bins):
-        found = b.let("found", prim, kir.KLoad(sub, k_out))
-        changed = b.op(Op.NE, prim, found, neutral)
-        b.emit(kir.KIf(changed, (kir.Atomic(op, prim, dests[0].mem, k_out, found),), ()))
+        for (op, prim), sub, dest, start in zip(s.operations, subs, dests, neutral, strict=True):
+            found = b.let("found", prim, kir.KLoad(sub, k_out))
+            changed = b.op(Op.NE, prim, found, start)
+            b.emit(kir.KIf(changed, (kir.Atomic(op, prim, dest.mem, k_out, found),), ()))
     return h.finish(b, s.base)
 
 
 def direct_kernel(s: Atomic) -> Made:
     """A thread for each point of a chunk, which updates the bin in global memory if it is in range."""
-    h, exp, (op, prim), b = s.h, s.exp, s.operation, s.h.builder()
+    h, exp, b = s.h, s.exp, s.h.builder()
     b.say("a block for each chunk of the points; bins in global memory")
     dests = destinations(b, exp.dests)
     lo, hi = chunk_of(b, exp, b.block, b.operand(s.fair))
     with b.threads(b.fresh("point", Prim.I64), lo, hi) as point:
         bind_space(b, exp.space, point, h.order)
-        inside, bin_, (value,) = element(b, exp, dests[0].shape)
-        b.emit(kir.KIf(inside, (kir.Atomic(op, prim, dests[0].mem, bin_, value),), ()))
+        atomically(s, b, [dest.mem for dest in dests], dests[0].shape)
     return h.finish(b, s.base)
 
 
@@ -211,20 +271,22 @@ def turns_kernel(s: Segop[core.SegHist], parts: list[Name], cut: tuple[Atom, Ato
     lo, hi = chunk_of(b, exp, chunk, length)
     neutral = tuple(b.operand(a) for a in exp.op.neutral)
     subs = [b.alloc("bins", n.prim, (i64(WARPS * size),), kir.Space.SHARED).mem for n in neutral]
-    k, point, k_out, warp = (b.fresh(base, Prim.I64) for base in ("k", "point", "k", "warp"))
+    k, k_out = b.fresh("k", Prim.I64), b.fresh("k", Prim.I64)
     b.emit(kir.Threads(k, ZERO, i64(WARPS * size), tuple(map(lambda a, n: kir.Store(a, k, n), subs, neutral))))
-    with b.nested() as body:
-        bind_space(b, exp.space, point)
-        inside, bin_, values = element(b, exp, shape)
-        place = b.wrapping(Op.SUB, bin_, first)
-        both = b.op(Op.AND, Prim.BOOL, inside, in_range(b, (place,), (here,)))
-        key = b.op(Op.SELECT, Prim.I64, both, place, i64(-1), base="key")
-    with b.nested() as turn:
-        at = b.add(b.mul(warp, i64(size)), key)
-        old = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in subs)
-        for array, value in zip(subs, applied(b, exp.op.op, old, values), strict=True):
-            b.emit(kir.Store(array, at, value))
-    b.emit(kir.WarpTurns(warp, point, lo, hi, tuple(body), key, tuple(turn)))
+    for one in one_by_one(exp):
+        point, warp = b.fresh("point", Prim.I64), b.fresh("warp", Prim.I64)
+        with b.nested() as body:
+            bind_space(b, exp.space, point)
+            ((inside, bin_, values),) = changes(b, one, shape)
+            place = b.wrapping(Op.SUB, bin_, first)
+            both = b.op(Op.AND, Prim.BOOL, inside, in_range(b, (place,), (here,)))
+            key = b.op(Op.SELECT, Prim.I64, both, place, i64(-1), base="key")
+        with b.nested() as turn:
+            at = b.add(b.mul(warp, i64(size)), key)
+            old = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in subs)
+            for array, value in zip(subs, applied(b, exp.op.op, old, values), strict=True):
+                b.emit(kir.Store(array, at, value))
+        b.emit(kir.WarpTurns(warp, point, lo, hi, tuple(body), key, tuple(turn)))
     with b.threads(k_out, ZERO, here):
         totals = in_order(b, exp, subs, (i64(WARPS), i64(size), k_out), neutral)
         for name, value in zip(parts, totals, strict=True):
@@ -281,5 +343,6 @@ ATOMICS: Table = (
 SEGHIST: Table = (
     Schedule("in sequence", in_sequence, no_collective),
     Schedule("atomics", by_atomics, is_exact, rows=ATOMICS),
+    Schedule("apart", apart, has_extrema),
     Schedule("turns", in_turns),
 )

@@ -170,7 +170,7 @@ def test_sums_into_the_same_bins_keep_their_meaning(n: int) -> None:
     """Three of the six have the same indices and need no other."""
     prog = simplify(inline(compile_text(SUMS, "sums.soac")))
     once, rules = fused_once(prog)
-    assert rules.count("fuse_sums") == 2
+    assert rules.count("fuse_hists") == 3
     args = [np.int64(3), np.arange(n) * 5, np.arange(n)[::-1] - 1, np.arange(n) + 0.5]
     expected, _ = interpret(prog, "main", args)
     for after in (once, fuse(prog)):

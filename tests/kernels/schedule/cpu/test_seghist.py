@@ -37,6 +37,14 @@ entry composed [n] (k: i64) (is: [n]i64) (xs: [n]i32): ([k]i32, [k]i32) =
   in unzip (hist compose (1, 0) k is (zip (replicate n 3) xs))
 entry rows [r][n] (k: i64) (iss: [r][n]i64) (xss: [r][n]i32): [r][k]i32 =
   map2 (\\is xs -> hist (+) 0 k is xs) iss xss
+entry both_ends [n] (k: i64) (is: [n]i64) (xs: [n]i64): [k]i64 =
+  hist (+) 0 k (is ++ map (\\i -> (i + 7) * 3 % k) is) (xs ++ map (0 -) xs)
+entry corners [n][w] (k: i64) (is: [n]i64) (xss: [n][w]f64): [k]f64 =
+  let around i x = [(i, x), (i + 1, x * 0.5), (i - 1, f64.abs x)]
+  let (is, xs) = unzip (flatten_3d (map2 (\\i xs -> map (around i) xs) is xss))
+  in hist (+) 0 k is xs
+entry stats [n] (k: i64) (is: [n]i64) (xs: [n]f64): ([k]i64, [k]f64, [k]f64, [k]f64) =
+  (hist (+) 0 k is (replicate n 1), hist f64.min f64.inf k is xs, hist (+) 0 k is xs, hist f64.max (-f64.inf) k is xs)
 entry grid [n] (is: [n]i64) (js: [n]i64) (xs: [n]i32): [5][7]i32 =
   reduce_by_index_2d (replicate 5 (replicate 7 0)) (+) 0 (zip is js) xs
 entry vectors [n][w] (k: i64) (is: [n]i64) (xss: [n][w]i32): [k][w]i32 =
@@ -111,6 +119,30 @@ def test_bodies_that_compute(program: soac.Program, bins: int, points: int) -> N
     at, xs = places(bins, points), (np.arange(points) % 13 - 6).astype(np.float64)
     want = filled(0, bins, np.add, (at * 5 + 3) % bins, np.abs(xs * 2 + 1), np.float64)
     np.testing.assert_array_equal(call(program, "computed", bins, at, xs)[0], want)
+
+
+@pytest.mark.parametrize(("bins", "points"), SIZES[1:])
+def test_several_updates_of_a_point(program: soac.Program, bins: int, points: int) -> None:
+    at, xs = places(bins, points), np.arange(points) % 13 - 6
+    ends, twice = np.append(at, (at + 7) * 3 % bins), np.append(xs, -xs)
+    got = call(program, "both_ends", bins, at, xs)[0]
+    np.testing.assert_array_equal(got, filled(0, bins, np.add, ends, twice, np.int64))
+    rows = np.stack([xs, xs * 2], 1).astype(np.float64)
+    around = np.stack([at, at + 1, at - 1], 1)[:, None].repeat(2, 1).reshape(-1)
+    given = np.stack([rows, rows * 0.5, np.abs(rows)], 2).reshape(-1)
+    np.testing.assert_array_equal(
+        call(program, "corners", bins, at, rows)[0], filled(0, bins, np.add, around, given, np.float64)
+    )
+
+
+@pytest.mark.parametrize(("bins", "points"), SIZES)
+def test_several_operations_on_the_same_bins(program: soac.Program, bins: int, points: int) -> None:
+    at, xs = places(bins, points), (np.arange(points) * 7 % 101 - 50).astype(np.float64)
+    count, least, total, most = call(program, "stats", bins, at, xs)
+    np.testing.assert_array_equal(count, filled(0, bins, np.add, at, 1, np.int64))
+    np.testing.assert_array_equal(least, filled(np.inf, bins, np.minimum, at, xs, np.float64))
+    np.testing.assert_array_equal(total, filled(0, bins, np.add, at, xs, np.float64))
+    np.testing.assert_array_equal(most, filled(-np.inf, bins, np.maximum, at, xs, np.float64))
 
 
 @pytest.mark.parametrize(("bins", "points"), SIZES)

@@ -32,3 +32,48 @@ def test_points_are_read_by_one_block_however_many_bins_there_are() -> None:
         assert np.array_equal(found.numpy(), wanted)
         grids = [one.grid for one in driver.launched if one.name in program.device.kernels]
         assert grids[-1:] <= [-(-5000 // 4096)]
+
+
+SEVERAL = """
+entry ends [n] (k: i64) (is: [n]i64) (js: [n]i64): [k]i32 = hist (+) 0 k (is ++ js) (replicate (n + n) 1)
+entry corners [n] (k: i64) (is: [n]i64) (xs: [n]f64): [k]f64 =
+  let (js, ys) = unzip (flatten (map2 (\\i x -> [(i, x), (i + 1, x * 2), (i - 2, 1)]) is xs))
+  in hist (+) 0 k js ys
+entry bounds [n] (k: i64) (is: [n]i64) (xs: [n]i32): ([k]i64, [k]i32, [k]i32) =
+  (hist (+) 0 k is (replicate n 1), hist i32.min i32.highest k is xs, hist i32.max i32.lowest k is xs)
+entry stats [n] (k: i64) (is: [n]i64) (xs: [n]f64): ([k]i32, [k]f64, [k]f64, [k]f64) =
+  (hist (+) 0 k is (replicate n 1), hist f64.min f64.inf k is xs, hist (+) 0 k is xs, hist f64.max (-f64.inf) k is xs)
+"""
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: CUDA C cannot be emulated")
+@pytest.mark.parametrize("bins", [1, 100, 3 * MOST])
+def test_several_updates_and_several_operations(bins: int) -> None:
+    """Exact ones are atomic, all at once; extrema of floats are, apart from sums; the others have their turns."""
+    program = CudaExecutable.build(
+        (compiled := compile_prog(SEVERAL, "several.soac", machine=CUDA)).host,
+        compiled.core.functions, emulated_gpu(EmulatedDriver()), 64,
+    )  # fmt: skip
+    source = np.random.default_rng(0)
+    is_, js = (source.integers(-2, bins + 2, 5000) for _ in range(2))
+    xs = source.integers(-99, 99, 5000)
+
+    def wanted(op: np.ufunc, ne: float, at: np.ndarray, values: np.ndarray | int) -> np.ndarray:
+        result, inside = np.full(bins, ne, np.float64), (at >= 0) & (at < bins)
+        op.at(result, at[inside], np.broadcast_to(values, at.shape)[inside])
+        return result
+
+    def check(entry: str, args: list[np.ndarray], *results: np.ndarray) -> None:
+        found, _ = program.run(entry, [np.int64(bins), *args])
+        for got, want in zip(found, results, strict=True):
+            np.testing.assert_array_equal(got.numpy(), want.astype(got.numpy().dtype))
+
+    both, floats = np.append(is_, js), xs.astype(np.float64)
+    count, total = wanted(np.add, 0, is_, 1), wanted(np.add, 0, is_, floats)
+    check("ends", [is_, js], wanted(np.add, 0, both, 1))
+    around, given = np.stack([is_, is_ + 1, is_ - 2], 1), np.stack([floats, floats * 2, np.ones(5000)], 1)
+    check("corners", [is_, floats], wanted(np.add, 0, around.reshape(-1), given.reshape(-1)))
+    ends = [(np.minimum, 2**31 - 1), (np.maximum, -(2**31))]
+    check("bounds", [is_, xs.astype(np.int32)], count, *(wanted(op, ne, is_, xs) for op, ne in ends))
+    least, most = wanted(np.minimum, np.inf, is_, floats), wanted(np.maximum, -np.inf, is_, floats)
+    check("stats", [is_, floats], count, least, total, most)
