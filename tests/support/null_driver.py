@@ -14,7 +14,7 @@ import numpy as np
 
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.cuda import dlpack
-from soac.kernels.devices.cuda.driver import DriverFault, EntryPoints, Properties, Signature, Value
+from soac.kernels.devices.cuda.driver import DriverFault, EntryPoints, Graphs, Properties, Signature, Step, Value
 from soac.kernels.devices.cuda.gpu import Gpu
 
 FUNCTIONS = """
@@ -44,6 +44,15 @@ define i32 @null_copy(ptr %to, ptr %from, i64 %bytes, ptr %stream) noinline {
 define i32 @null_clear(ptr %to, i8 %byte, i64 %bytes, ptr %stream) noinline {
   ret i32 0
 }
+define i32 @null_graph(ptr %graph, ptr %stream) noinline {
+  ret i32 0
+}
+define i32 @null_set_kernel(ptr %graph, ptr %node, ptr %params) noinline {
+  ret i32 0
+}
+define i32 @null_set_copy(ptr %graph, ptr %node, ptr %params, ptr %context) noinline {
+  ret i32 0
+}
 define i32 @null_wait(ptr %stream) noinline {
   ret i32 0
 }
@@ -62,7 +71,17 @@ done:
   ret void
 }
 """
-NAMES = ("null_launch", "null_copy", "null_clear", "null_wait", "null_loop", "null_spins")
+NAMES = (
+    "null_launch",
+    "null_copy",
+    "null_clear",
+    "null_wait",
+    "null_loop",
+    "null_spins",
+    "null_graph",
+    "null_set_kernel",
+    "null_set_copy",
+)
 
 
 @dataclass(slots=True)
@@ -78,6 +97,7 @@ class NullDriver:
     launches: int = 0
     downloads: int = 0
     loaded: int = 0
+    made: int = 0
     pages: list[object] = field(default_factory=list)
 
     def attach(self) -> None: ...
@@ -113,8 +133,14 @@ class NullDriver:
 
     def entry_points(self) -> EntryPoints | None:
         launch, copy, clear, wait = map(self.code.address, NAMES[:4])
-        found = EntryPoints(launch, copy, copy, copy, clear, wait, self.pinned)
+        graph, set_kernel, set_copy = map(self.code.address, NAMES[6:])
+        graphs = Graphs(graph, set_kernel, set_copy, 0, self.graph, lambda graph: None)
+        found = EntryPoints(launch, copy, copy, copy, clear, wait, self.pinned, graphs)
         return found if self.compiled_host else None
+
+    def graph(self, steps: Sequence[Step]) -> tuple[int, Sequence[int]]:
+        self.made += 1
+        return self.made, range(1, len(steps) + 1)
 
     def pinned(self, size: int) -> int:
         self.pages.append(page := ctypes.create_string_buffer(size))
