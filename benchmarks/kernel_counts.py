@@ -8,6 +8,8 @@ multiprocessor of an H100 holds, of 64. Machine code is read where `nvdisasm` is
 
     WORD ..             cases with these words in their names
     --pipelines 8x2     products with steps of 8 elements, 2 of them in shared memory: to be compared with the default
+                        (on tensor cores steps are multiples of 16 elements, half as many of f32; 16x1 is the product
+                        without asynchronous copies)
     --json FILE         all counts as data, of PTX too
 """
 
@@ -22,6 +24,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from unittest import mock
@@ -31,7 +34,7 @@ from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
 from soac.kernels.devices.cuda.nvrtc import compile_cuda
 from soac.kernels.devices.cuda.ptxas_report import Resources, resources
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
-from soac.kernels.schedule.cuda import tile_block
+from soac.kernels.schedule.cuda import tensor_steps, tile_block
 from soac.pipeline import compile_prog
 
 from .gpu import MATMUL, ROOT, ROWS, SCAN, SUM
@@ -40,6 +43,11 @@ from .predictions import ARCH, warps_of
 DOT = "def main [n] (xs: [n]f32) (ys: [n]f32): f32 = reduce (+) 0 (map2 (*) xs ys)"
 FILTER = "def main [n] (xs: [n]f32): []f32 = filter (> 0) xs"
 ROW_SCANS = "def main [n][m] (xss: [n][m]f32): [n][m]f32 = map (scan (+) 0) xss"
+
+TENSOR = """def main [n][m][p] (xss: [n][p]T) (yss: SHAPE): [n][m]f32 =
+  map (\\xs -> map (\\ys -> #[tensor] f32.sum (map2 (\\x y -> f32.T x * f32.T y) xs ys)) YSS) xss"""
+ACROSS = TENSOR.replace("SHAPE", "[p][m]T").replace("YSS", "(transpose yss)")
+ALONG = TENSOR.replace("SHAPE", "[m][p]T").replace("YSS", "yss")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,9 @@ CASES = (
     Case("row scans", ROW_SCANS, "a block for several whole segments"),
     Case("product f32", MATMUL, "8 x 8 results"),
     Case("product f64", MATMUL.replace("f32", "f64"), "8 x 8 results"),
+    Case("tensor f16", ACROSS.replace("T", "f16"), "4 x 4 sums"),
+    Case("tensor bf16", ALONG.replace("T", "bf16"), "4 x 4 sums"),
+    Case("tensor tf32", ACROSS.replace("f32.T ", "").replace("T", "f32"), "4 x 4 sums"),
     Case("softmax, blocks", "softmax", "softmax_ys_4"),
     Case("softmax, rows in registers", "softmax", "softmax_ys_3"),
     Case("layernorm, rows in registers", "softmax", "layernorm_ys_15"),
@@ -166,9 +177,10 @@ def counted(text: list[str]) -> Loop:
 
 
 def work(loop: Loop) -> int:
-    """Words loaded, and multiply-adds."""
+    """Words loaded, and multiply-adds, four for an instruction of tensor cores."""
     words = sum(bits * n // 32 for bits, n in loop.loads.items())
-    return words + sum(n for op, n in loop.operations.items() if op.startswith(("FFMA", "DFMA", "fma")))
+    scalars = sum(n for op, n in loop.operations.items() if op.startswith(("FFMA", "DFMA", "fma")))
+    return words + scalars + 4 * sum(n for op, n in loop.operations.items() if op.startswith(("HMMA", "mma.sync")))
 
 
 def tally(operations: list[str]) -> Loop:
@@ -233,15 +245,24 @@ def pipeline(text: str) -> tuple[int, int]:
     return depth, stages
 
 
+@contextmanager
+def with_pipelines(asked: Sequence[tuple[int, int]]) -> Iterator[None]:
+    """Products with the first of these steps and stages that they can have; with their own where they can have none."""
+    plain = tuple(one for one in asked if one[1] > 1) or tile_block.PIPELINES
+    tensor = tuple(one for one in asked if one[0] % 16 == 0) or tensor_steps.PIPELINES
+    with mock.patch.object(tile_block, "PIPELINES", plain), mock.patch.object(tensor_steps, "PIPELINES", tensor):
+        yield
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--pipelines", type=pipeline, nargs="+", default=tile_block.PIPELINES)
+    parser.add_argument("--pipelines", type=pipeline, nargs="+", default=())
     parser.add_argument("word", nargs="*")
     asked = parser.parse_args()
     cases = [case for case in CASES if not asked.word or any(word in case.name for word in asked.word)]
     found: list[Counted] = []
-    with mock.patch.object(tile_block, "PIPELINES", tuple(asked.pipelines)):
+    with with_pipelines(asked.pipelines):
         for one in kernels_of(cases):
             found.append(one)
             print(row(one), flush=True)

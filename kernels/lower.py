@@ -254,4 +254,5 @@ def loop(h: HostBuilder, stm: Stm, exp: core.Loop) -> None:
     h.bind(exp.params)
     if isinstance(exp.form, core.ForLoop):
         h.types[exp.form.index] = Type(exp.form.prim, ())
-    h.emit(stm.pat, HostLoop(exp.params, exp.inits, exp.form, lower_body(h, exp.body)), stm.loc)
+    body = lower_body(h, exp.body)
+    h.emit(stm.pat, HostLoop(exp.params, exp.inits, exp.form, body, h.loop_sizes(body)), stm.loc)

@@ -34,13 +34,15 @@ class Kind(Enum):
     """`block_size`: threads of a block of a GPU; `factor`: blocks of a kernel that one block of the grid does one after
     the other, so that a thread has that factor of elements; `num_blocks`: over how many blocks a long reduction is
     spread at most; `tasks`: into how many tasks the blocks of a launch are cut for each core; `chunk`: elements of a
-    chunk of a long reduction or scan."""
+    chunk of a long reduction or scan; `graph_turns`: turns of a loop of the host that are one graph of a GPU, 1: its
+    launches come one by one."""
 
     BLOCK_SIZE = "block_size"
     FACTOR = "factor"
     NUM_BLOCKS = "num_blocks"
     TASKS = "tasks"
     CHUNK = "chunk"
+    GRAPH_TURNS = "graph_turns"
 
 
 DEFAULTS: Mapping[Kind, int] = {
@@ -49,6 +51,7 @@ DEFAULTS: Mapping[Kind, int] = {
     Kind.NUM_BLOCKS: 2048,
     Kind.TASKS: TASKS,
     Kind.CHUNK: 1 << 16,
+    Kind.GRAPH_TURNS: 1,
 }
 
 VALUES: Mapping[Kind, tuple[int, ...]] = {
@@ -57,6 +60,7 @@ VALUES: Mapping[Kind, tuple[int, ...]] = {
     Kind.NUM_BLOCKS: (512, 2048, 8192),
     Kind.TASKS: (2, 8, 32),
     Kind.CHUNK: (1 << 14, 1 << 16, 1 << 18),
+    Kind.GRAPH_TURNS: (1, 4, 12),
 }
 """What is worth trying."""
 
@@ -117,7 +121,8 @@ def sizes_in(body: HostBody, compared: Mapping[Name, tuple[str, ...]], path: tup
             case HostIf(_, then, orelse):
                 yield from sizes_in(then, known, path)
                 yield from sizes_in(orelse, known, path)
-            case HostLoop(_, _, _, inner):
+            case HostLoop(_, _, _, inner, sizes):
+                yield from (Size(size.name, size.default, path) for size in sizes)
                 yield from sizes_in(inner, known, path)
             case _:
                 known |= guards_of(stm, known)

@@ -57,12 +57,14 @@ class HostIf:
 
 @dataclass(frozen=True, slots=True)
 class HostLoop:
-    """A loop of the host: `params` begin as `inits`, the body gives their next values."""
+    """A loop of the host: `params` begin as `inits`, the body gives their next values. `sizes`: how its launches come
+    to the device, as those of `Launch`."""
 
     params: tuple[Param, ...]
     inits: tuple[Atom, ...]
     form: ForLoop | WhileLoop
     body: HostBody
+    sizes: tuple[core.SizeParam, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +198,10 @@ def _show_exp(exp: HostExp, depth: int) -> str:
         case HostIf(cond, then, orelse):
             branches = f"then\n{_show_body(then, depth + 1)}\n{pad}else\n{_show_body(orelse, depth + 1)}"
             return f"if {show_atom(cond)} {branches}"
-        case HostLoop(params, inits, form, body):
+        case HostLoop(params, inits, form, body, sizes):
             shown = ", ".join(f"{p.name} = {show_atom(i)}" for p, i in zip(params, inits, strict=True))
             how = f"for {form.index} < {show_atom(form.bound)}" if isinstance(form, ForLoop) else f"while {form.cond}"
-            return f"loop ({shown}) {how} do\n{_show_body(body, depth + 1)}"
+            set_by = "".join(f" {size.name}={size.default}" for size in sizes)
+            return f"loop ({shown}) {how}{set_by} do\n{_show_body(body, depth + 1)}"
         case _:
             return show_exp(exp)

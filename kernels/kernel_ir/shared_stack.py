@@ -19,8 +19,9 @@ from . import nodes as kir
 from .nodes import KStm, Space
 from .traverse import statements
 
-STATIC_BYTES = 17 << 10
-"""Arrays of constant size up to this stand in shared memory by themselves: 16 KiB, and gaps."""
+STATIC_BYTES = 18 << 10
+"""Arrays of constant size up to this stand in shared memory by themselves: 16 KiB, and gaps; three stages of 128 rows
+on tensor cores."""
 PRIVATE_WORDS = 64
 """Arrays of a thread up to this are the thread's own registers or local memory."""
 UNIT = 16

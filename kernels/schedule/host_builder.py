@@ -10,16 +10,28 @@ from typing import Protocol
 from ...ir import core, scalar
 from ...ir.core import Body, Param, Stm
 from ...ir.errors import NOWHERE, Loc
-from ...ir.machine import CUDA, Machine
+from ...ir.machine import CUDA, ROUNDS, Machine
 from ...ir.ops import Op, result_type
 from ...ir.records import dataclass
+from ...ir.thresholds import Threshold
 from ...ir.traverse import free_in_stm, names_in_types
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..analysis.cost import GATHER, Tiled, cost
 from ..analysis.uniformity import Facts, find_facts
 from ..host_ir.copy_sizes import FAR_BYTES
 from ..host_ir.launch_parameters import Kind, Side, size_kind, size_param
-from ..host_ir.nodes import HostBody, HostExp, HostIf, HostStm, Interpret, Launch
+from ..host_ir.nodes import (
+    HostBody,
+    HostCall,
+    HostExp,
+    HostIf,
+    HostLoop,
+    HostStm,
+    Interpret,
+    Launch,
+    launches,
+    statements,
+)
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.dedup import Kernels
 from ..passes.divide_warps import divide_warps
@@ -238,6 +250,15 @@ class HostBuilder:
         of_gpu = (Kind.FACTOR,) if kernel.collective is core.Level.WARP else (Kind.FACTOR, Kind.BLOCK_SIZE)
         kinds = of_gpu if self.machine.name == CUDA.name else (Kind.TASKS,)
         return tuple(size_param(self.entry, self.side, kind) for kind in kinds)
+
+    def loop_sizes(self, body: HostBody) -> tuple[core.SizeParam, ...]:
+        """Of an innermost loop of a GPU's host program: how many of its turns come to the GPU together. A loop over
+        batches of turns that one kernel does has few of its own."""
+        inner = any(isinstance(stm.exp, HostLoop | HostCall) for stm in statements(body))
+        of_batches = self.side is not None and self.side[1] and Threshold.of(self.side[0]).kind.startswith(ROUNDS)
+        if self.machine.name != CUDA.name or inner or of_batches or not any(launches(body)):
+            return ()
+        return (size_param(self.entry, self.side, Kind.GRAPH_TURNS),)
 
     def scratch(self, base: str, type_: Type) -> Name:
         name = self.names.fresh(base)

@@ -50,6 +50,25 @@ def test_a_product_is_multiply_adds(found: dict[str, Counted]) -> None:
 
 
 @pytest.mark.usefixtures("found")
+@pytest.mark.parametrize(
+    ("asked", "copies", "waits", "most"), [((), 2, 1, 96), (((16, 2),), 2, 0, 75), (((16, 1),), 0, None, 361)]
+)
+def test_pipelines_of_tensor_tiles_are_compared(
+    asked: tuple[tuple[int, int], ...], copies: int, waits: int | None, most: int
+) -> None:
+    """Of a step of 16 `mma`: copies of 16 bytes, for which group of them it waits, instructions."""
+    (case,) = (case for case in CASES if case.name == "tensor f16")
+    with kernel_counts.with_pipelines(asked):
+        (one,) = kernels_of([case])
+        (text,) = (k.text for k in texts_of(case.source).values() if case.says in k.text)
+    steps, rest = divmod(sum(n for op, n in one.ptx.operations.items() if op.startswith("mma.sync")), 16)
+    assert (rest, one.ptx.loads.get(128, 0)) == (0, copies * steps)
+    assert one.ptx.instructions <= most * steps
+    assert max(map(int, re.findall(r"wait_for_copies<(\d)>", text)), default=None) == waits
+    assert (one.use.spill_stores, one.use.stack) == (0, 0)
+
+
+@pytest.mark.usefixtures("found")
 def test_a_share_of_a_long_product_is_a_product() -> None:
     """The kernel of split-K: 4 x 4 results, steps of 16 elements, nothing spilt."""
     (kernel,) = (k for k in texts_of(kernel_counts.MATMUL).values() if re.search(r"\bshare\b", k.text))

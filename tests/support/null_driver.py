@@ -14,7 +14,7 @@ import numpy as np
 
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.cuda import dlpack
-from soac.kernels.devices.cuda.driver import DriverFault, EntryPoints, Properties, Signature, Value
+from soac.kernels.devices.cuda.driver import DriverFault, EntryPoints, Graphs, Properties, Signature, Step, Value
 from soac.kernels.devices.cuda.gpu import Gpu
 
 FUNCTIONS = """
@@ -50,6 +50,15 @@ define i32 @null_set_16(ptr %to, i16 %word, i64 %count, ptr %stream) noinline {
 define i32 @null_set_32(ptr %to, i32 %word, i64 %count, ptr %stream) noinline {
   ret i32 0
 }
+define i32 @null_graph(ptr %graph, ptr %stream) noinline {
+  ret i32 0
+}
+define i32 @null_set_kernel(ptr %graph, ptr %node, ptr %params) noinline {
+  ret i32 0
+}
+define i32 @null_set_copy(ptr %graph, ptr %node, ptr %params, ptr %context) noinline {
+  ret i32 0
+}
 define i32 @null_wait(ptr %stream) noinline {
   ret i32 0
 }
@@ -68,7 +77,19 @@ done:
   ret void
 }
 """
-NAMES = ("null_launch", "null_copy", "null_clear", "null_set_16", "null_set_32", "null_wait", "null_loop", "null_spins")
+NAMES = (
+    "null_launch",
+    "null_copy",
+    "null_clear",
+    "null_set_16",
+    "null_set_32",
+    "null_wait",
+    "null_loop",
+    "null_spins",
+    "null_graph",
+    "null_set_kernel",
+    "null_set_copy",
+)
 
 
 @dataclass(slots=True)
@@ -84,6 +105,7 @@ class NullDriver:
     launches: int = 0
     downloads: int = 0
     loaded: int = 0
+    made: int = 0
     pages: list[object] = field(default_factory=list)
 
     def attach(self) -> None: ...
@@ -120,8 +142,14 @@ class NullDriver:
 
     def entry_points(self) -> EntryPoints | None:
         launch, copy, clear, set_16, set_32, wait = map(self.code.address, NAMES[:6])
-        found = EntryPoints(launch, copy, copy, copy, clear, set_16, set_32, wait, self.pinned)
+        graph, set_kernel, set_copy = map(self.code.address, NAMES[8:])
+        graphs = Graphs(graph, set_kernel, set_copy, 0, self.graph, lambda graph: None)
+        found = EntryPoints(launch, copy, copy, copy, clear, set_16, set_32, wait, self.pinned, graphs)
         return found if self.compiled_host else None
+
+    def graph(self, steps: Sequence[Step]) -> tuple[int, Sequence[int]]:
+        self.made += 1
+        return self.made, range(1, len(steps) + 1)
 
     def pinned(self, size: int) -> int:
         self.pages.append(page := ctypes.create_string_buffer(size))

@@ -71,9 +71,35 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """A node of a graph: a launch with packed parameters, or (`code` is 0) a copy, whose `values` are a
+    `CUDA_MEMCPY3D`."""
+
+    code: int
+    grid: int
+    threads: int
+    shared: int
+    values: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Graphs:
+    """Graphs of a driver: the addresses of `cuGraphLaunch` and of what changes the parameters of a kernel and of a
+    copy, its context; `make` gives an executable graph of steps one after the other, and their nodes; `drop` takes
+    one."""
+
+    launch: int
+    set_kernel: int
+    set_copy: int
+    context: int
+    make: Callable[[Sequence[Step]], tuple[int, Sequence[int]]]
+    drop: Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
 class EntryPoints:
     """The addresses of the functions of the driver (`cuLaunchKernel` and so on), for machine code in its thread;
-    `pinned` gives memory of the host that is locked."""
+    `pinned` gives memory of the host that is locked; `graphs`: None where there are none."""
 
     launch: int
     download: int
@@ -84,6 +110,7 @@ class EntryPoints:
     set_32: int
     wait: int
     pinned: Callable[[int], int]
+    graphs: Graphs | None = None
 
 
 class Driver(Protocol):

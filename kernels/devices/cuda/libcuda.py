@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+
+from .driver import Step
 
 NAMES = ("libcuda.so.1", "nvcuda.dll")
 _MAJOR, _MINOR = 75, 76
@@ -93,10 +95,10 @@ _SHARED_BYTES, _MOST_DYNAMIC = 1, 8
 """The attributes of a function that are its shared memory, and the most that launches add to it."""
 
 
-def addresses() -> dict[str, int]:
-    """Of `FUNCTIONS`."""
+def addresses(functions: Mapping[str, str] = FUNCTIONS) -> dict[str, int]:
+    """Of functions of the driver, under our names."""
     cuda = library()
-    return {name: ctypes.cast(getattr(cuda, symbol), ctypes.c_void_p).value or 0 for name, symbol in FUNCTIONS.items()}
+    return {name: ctypes.cast(getattr(cuda, symbol), ctypes.c_void_p).value or 0 for name, symbol in functions.items()}
 
 
 def functions_of(image: bytes, names: Sequence[str]) -> tuple[int, ...]:
@@ -130,6 +132,66 @@ def launch(function: int, grid: int, threads: int, shared: int, stream: int, val
     extra = (at * 5)(1, ctypes.addressof(packed), 2, ctypes.addressof(size), None)
     shape = (grid, 1, 1, threads, 1, 1, shared)
     _done(library().cuLaunchKernel(at(function), *map(ctypes.c_uint, shape), at(stream), None, extra))
+
+
+# ---- graphs ---------------------------------------------------------------------------------------------------------
+
+GRAPH_FUNCTIONS = {
+    "launch": "cuGraphLaunch",
+    "set_kernel": "cuGraphExecKernelNodeSetParams_v2",
+    "set_copy": "cuGraphExecMemcpyNodeSetParams",
+}
+"""What compiled host programs call, under the names of `Graphs`."""
+
+
+class KernelNode(ctypes.Structure):
+    """`CUDA_KERNEL_NODE_PARAMS_v2`."""
+
+    _fields_ = (
+        ("function", ctypes.c_void_p), ("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_uint), ("each", ctypes.c_void_p), ("extra", ctypes.c_void_p),
+        ("kernel", ctypes.c_void_p), ("context", ctypes.c_void_p),
+    )  # fmt: skip
+
+
+def graph_functions() -> dict[str, int] | None:
+    """The addresses of `GRAPH_FUNCTIONS`, and the context that is current; None where the library has none."""
+    cuda, context = library(), ctypes.c_void_p()
+    if not all(hasattr(cuda, symbol) for symbol in GRAPH_FUNCTIONS.values()):
+        return None
+    _done(cuda.cuCtxGetCurrent(ctypes.byref(context)))
+    return {**addresses(GRAPH_FUNCTIONS), "context": context.value or 0}
+
+
+def make_graph(steps: Sequence[Step]) -> tuple[int, Sequence[int]]:
+    """An executable graph of steps one after the other, and their nodes. Raises `Refused`."""
+    at, cuda = ctypes.c_void_p, library()
+    graph, made, nodes, context = at(), at(), list[int](), at()
+    _done(cuda.cuCtxGetCurrent(ctypes.byref(context)))
+    _done(cuda.cuGraphCreate(ctypes.byref(graph), 0))
+    try:
+        for step in steps:
+            node, before = at(), (at * 1)(*nodes[-1:])
+            packed = ctypes.create_string_buffer(step.values, len(step.values))
+            what = ctypes.byref(node), graph, before, ctypes.c_size_t(len(nodes[-1:]))
+            if step.code:
+                size = ctypes.c_size_t(len(step.values))
+                extra = (at * 5)(1, ctypes.addressof(packed), 2, ctypes.addressof(size), None)
+                grid, block = (ctypes.c_uint * 3)(step.grid, 1, 1), (ctypes.c_uint * 3)(step.threads, 1, 1)
+                node_of = KernelNode(step.code, grid, block, step.shared, None, ctypes.addressof(extra), None, None)
+                _done(cuda.cuGraphAddKernelNode_v2(*what, ctypes.byref(node_of)))
+            else:
+                _done(cuda.cuGraphAddMemcpyNode(*what, packed, context))
+            nodes.append(node.value or 0)
+        _done(cuda.cuGraphInstantiateWithFlags(ctypes.byref(made), graph, ctypes.c_ulonglong(0)))
+    finally:
+        cuda.cuGraphDestroy(graph)
+    return made.value or 0, nodes
+
+
+def drop_graph(graph: int) -> None:
+    """What is under way of it is still done. Raises `Refused`."""
+    _done(library().cuGraphExecDestroy(ctypes.c_void_p(graph)))
 
 
 class Refused(Exception):

@@ -14,6 +14,7 @@ from .driver import Driver, EntryPoints
 from .host import structs
 from .host.limits import BULK, RECORD
 from .host.runtime import runtime
+from .launch_queue import LaunchQueue
 from .memory_pool import DevicePool
 
 ALLOCATE = CFUNCTYPE(c_int64, c_void_p, c_int64)
@@ -40,6 +41,7 @@ class NativeGpu:
     short: OutOfMemory | None = None
     raised: BaseException | None = None
     callbacks: tuple[Any, ...] = ()
+    queue: LaunchQueue | None = None
     drop: Any = field(default_factory=lambda: PIECE(runtime().address("soac_cuda_drop")))
     let_go: Any = field(default_factory=lambda: PIECE(runtime().address("soac_cuda_let_go")))
 
@@ -57,6 +59,9 @@ class NativeGpu:
         jobs = (ALLOCATE(made.allocate), FREE(made.free), STACKS(made.stacks), NEED(made.need))
         made.callbacks = jobs
         words.allocate, words.free, words.stacks, words.need = (ctypes.cast(job, c_void_p) for job in jobs)
+        if found.graphs is not None:
+            made.queue = LaunchQueue.of(found.graphs)
+            words.queue = ctypes.addressof(made.queue.words)
         pool.native = made
         return made
 
@@ -65,6 +70,8 @@ class NativeGpu:
         self.driver.clear(self.words.record, 8 * RECORD)
         self.words.pending = self.words.failing = self.words.error = 0
         self.short = self.raised = None
+        if self.queue is not None:
+            self.queue.words.count = self.queue.words.turns = 0
 
     def trim(self) -> None:
         """Give the memory of free buffers back to the driver."""

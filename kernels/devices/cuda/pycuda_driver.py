@@ -19,7 +19,17 @@ import numpy as np
 
 from . import libcuda
 from .dlpack import CUDA
-from .driver import DriverFault, DriverMemoryError, DriverRefusal, EntryPoints, Properties, Signature, Value
+from .driver import (
+    DriverFault,
+    DriverMemoryError,
+    DriverRefusal,
+    EntryPoints,
+    Graphs,
+    Properties,
+    Signature,
+    Step,
+    Value,
+)
 from .libcuda import Refused
 from .nvrtc import compile_cuda
 
@@ -186,7 +196,17 @@ class PyCuda:
         return kernel
 
     def entry_points(self) -> EntryPoints | None:
-        return EntryPoints(**libcuda.addresses(), pinned=self.pinned)
+        found = libcuda.graph_functions()
+        graphs = None if found is None else Graphs(**found, make=self.make_graph, drop=self.drop_graph)
+        return EntryPoints(**libcuda.addresses(), pinned=self.pinned, graphs=graphs)
+
+    @guarded
+    def make_graph(self, steps: Sequence[Step]) -> tuple[int, Sequence[int]]:
+        return libcuda.make_graph(steps)
+
+    @guarded
+    def drop_graph(self, graph: int) -> None:
+        libcuda.drop_graph(graph)
 
     @guarded
     def pinned(self, size: int) -> int:

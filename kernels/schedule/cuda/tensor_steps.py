@@ -24,14 +24,16 @@ from ...kernel_ir import nodes as kir
 from ...kernel_ir.fragments import COLUMNS, INSTRUCTIONS, ROWS, Layout, Role, place
 from ...kernel_ir.nodes import KArray, Space
 from ...kernel_ir.shared_stack import STATIC_BYTES
-from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Operand, scalar
+from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, NotLowerable, Operand, scalar
 from .tile_block import MOST_SHARED, ROW_BYTES, THREADS, TileBlock
 
 WARPS = (2, 4)
 """Of a block, along each tiled dimension."""
 
-STAGES = (4, 3, 2)
-"""Steps in shared memory: as many as there is room for."""
+PIPELINES = ((16, 4), (16, 3), (16, 2))
+"""Elements of a row that are copied at a time, half as many of f32, and how many such steps there are in shared
+memory: the first pair that there is room for. With one step nothing is copied asynchronously, all goes through
+registers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +76,14 @@ def sides_of(block: TileBlock, rows: Sequence[Row], prim: Prim) -> tuple[Side, .
         [array.strides[d] for d, name in row.of.items() if name in names] != [ONE]
         for row, array in zip(rows, arrays, strict=True)
     ]
-    depth = 16 if prim.is_half else 8
-    forms = [_form(depth, edge, prim, is_long) for is_long in long]
-    for stages in STAGES:
-        sizes = [stages * size * prim.bytes for _, _, size in forms]
+    for halves, stages in PIPELINES:
+        depth = halves * Prim.F16.bytes // prim.bytes
+        forms = [_form(depth, edge, prim, is_long) for is_long in long]
+        sizes = [max(2, stages) * size * prim.bytes for _, _, size in forms]
         if max(sizes) <= STATIC_BYTES and sum(sizes) <= MOST_SHARED:
             break
     else:
-        raise AssertionError("two steps have room")
+        raise NotLowerable("no room for tiles of this size")
     return tuple(_side(block, rows[d], arrays[d], d, long[d], (depth, stages, *forms[d])) for d in (0, 1))
 
 
@@ -103,11 +105,11 @@ def _side(
     role, rows = ((Role.LEFT, ROWS), (Role.RIGHT, COLUMNS))[d]
     layout, wide = INSTRUCTIONS[prim].layouts[role], ROW_BYTES // prim.bytes
     mem = KArray(b.fresh(f"{base}_tile", prim).name, prim, Space.SHARED)
-    b.emit(kir.Alloc(mem, i64(stages * size), wide))
+    b.emit(kir.Alloc(mem, i64(max(2, stages) * size), wide))
     ahead = block.registers(f"{base}_ahead", prim, 1, depth * edge)
     starts = block.registers(f"{base}_from", Prim.I64, 1, min(THREADS, depth * edge // wide))
     held = fragments(block, f"{base}_{role.value}", prim, edge // WARPS[d] // rows * layout.count, role)
-    plain = _plain(block, row, array, d, is_long, wide)
+    plain = _plain(block, row, array, d, is_long, wide) if stages > 1 else None
     return Side(row, array, d, mem, ahead, starts, held, layout, depth, stages, step, pitch, size, is_long, wide, plain)
 
 

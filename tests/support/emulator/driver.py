@@ -27,14 +27,16 @@ import numpy as np
 
 from soac.ir.machine import BLOCK
 from soac.kernels.devices import disk_cache as disk
-from soac.kernels.devices.cuda import dlpack
+from soac.kernels.devices.cuda import dlpack, libcuda
 from soac.kernels.devices.cuda.driver import (
     DriverFault,
     DriverMemoryError,
     DriverRefusal,
     EntryPoints,
+    Graphs,
     Properties,
     Signature,
+    Step,
     Value,
 )
 from soac.kernels.devices.cuda.gpu import Gpu
@@ -89,6 +91,9 @@ class EmulatedDriver:
     handles: list[Emulated] = field(default_factory=list, repr=False)
     kept: list[object] = field(default_factory=list, repr=False)
     raised: Exception | None = None
+    graphs: dict[int, list[Step]] = field(default_factory=dict)
+    graph_launches: int = 0
+    changed: int = 0
 
     def attach(self) -> None: ...
 
@@ -185,7 +190,59 @@ class EmulatedDriver:
             "wait": ctypes.CFUNCTYPE(i32, at)(lambda stream: self.code_of(self.synchronise)),
         }
         self.kept += jobs.values()
-        return EntryPoints(**{name: ctypes.cast(job, at).value or 0 for name, job in jobs.items()}, pinned=self.pinned)
+        return EntryPoints(**addresses(jobs), pinned=self.pinned, graphs=self.graph_points())
+
+    def graph_points(self) -> Graphs:
+        """Graphs are lists of steps; a step is changed by what machine code writes of the driver's structures."""
+        i32, at = ctypes.c_int, ctypes.c_void_p
+        jobs = {
+            "launch": ctypes.CFUNCTYPE(i32, ctypes.c_int64, at)(
+                lambda graph, stream: self.code_of(lambda: self.run_graph(graph))
+            ),
+            "set_kernel": ctypes.CFUNCTYPE(i32, ctypes.c_int64, ctypes.c_int64, at)(
+                lambda graph, node, what: self.code_of(lambda: self.set_kernel(graph, node, what))
+            ),
+            "set_copy": ctypes.CFUNCTYPE(i32, ctypes.c_int64, ctypes.c_int64, at, at)(
+                lambda graph, node, what, context: self.code_of(
+                    lambda: self.set_step(graph, node, Step(0, 0, 0, 0, ctypes.string_at(what, 200)))
+                )
+            ),
+        }
+        self.kept += jobs.values()
+        return Graphs(**addresses(jobs), context=0, make=self.make_graph, drop=self.drop_graph)
+
+    def make_graph(self, steps: Sequence[Step]) -> tuple[int, Sequence[int]]:
+        self.graphs[number := 1 + max(self.graphs, default=0)] = list(steps)
+        return number, range(1, len(steps) + 1)
+
+    def drop_graph(self, graph: int) -> None:
+        del self.graphs[graph]
+
+    def set_kernel(self, graph: int, node: int, what: int) -> None:
+        params = libcuda.KernelNode.from_address(what)
+        assert [*params.grid[1:], *params.block[1:]] == [1, 1, 1, 1]
+        extra = (ctypes.c_void_p * 5).from_address(params.extra)
+        size = ctypes.c_int64.from_address(extra[3]).value
+        values = ctypes.string_at(extra[1], size)
+        self.set_step(graph, node, Step(params.function, params.grid[0], params.block[0], params.shared, values))
+
+    def set_step(self, graph: int, node: int, step: Step) -> None:
+        """The function of a node stays."""
+        assert self.graphs[graph][node - 1].code == step.code
+        self.graphs[graph][node - 1] = step
+        self.changed += 1
+
+    def run_graph(self, graph: int) -> None:
+        self.graph_launches += 1
+        for step in self.graphs[graph]:
+            if step.code:
+                what = self.handles[step.code - 1]
+                form = "".join(p.form for p in what.signature.parameters)
+                self.launch(what, step.grid, step.threads, step.shared, struct.unpack(form, step.values))
+            else:
+                words = struct.unpack("25q", step.values)
+                assert (words[4], words[15], words[9], words[20], words[23:]) == (2, 2, words[22], words[22], (1, 1))
+                ctypes.memmove(words[17], words[6], words[22])
 
     def pinned(self, size: int) -> int:
         self.kept.append(memory := ctypes.create_string_buffer(size))
@@ -234,6 +291,11 @@ class EmulatedDriver:
 
     def seconds(self, begin: float, end: float) -> float:
         return end - begin
+
+
+def addresses(jobs: dict[str, Any]) -> dict[str, int]:
+    """Of callbacks."""
+    return {name: ctypes.cast(job, ctypes.c_void_p).value or 0 for name, job in jobs.items()}
 
 
 def compile_emulated(text: str, signatures: Sequence[Signature]) -> None:

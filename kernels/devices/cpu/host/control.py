@@ -21,6 +21,7 @@ from .frame import (
     Emitter,
     ask,
     bind_scalar,
+    call,
     declare_array,
     descriptor,
     get,
@@ -106,6 +107,9 @@ def loop(h: Emitter, stm: HostStm, exp: HostLoop, emit: EmitBody) -> None:
     following = tuple(loop_param(h, p, init, stm.loc) for p, init in zip(exp.params, exp.inits, strict=True))
     head, turn, end = code.fresh("head"), code.fresh("turn"), code.fresh("end")
     bound = first_turn(h, exp.form)
+    turns = [setting(h, size.name, size.default)[1] for size in exp.sizes]
+    for several in turns:
+        call(h, "soac_host_graph_begin", "%state", several)
     code.jump(head)
     code.label(head)
     code.branch(goes_on(h, exp.form, bound), turn, end)
@@ -115,9 +119,13 @@ def loop(h: Emitter, stm: HostStm, exp: HostLoop, emit: EmitBody) -> None:
     h.loops -= 1
     next_values(h, exp, following, stm.loc)
     next_turn(h, exp.form)
+    for _ in turns:
+        call(h, "soac_host_graph_turn", "%state")
     stop_if(h, ask(h, "soac_host_pause", "%state"))
     code.jump(head)
     code.label(end)
+    for _ in turns:
+        call(h, "soac_host_graph_end", "%state")
     for param, carried in zip(stm.pat, exp.params, strict=True):
         if param.type.shape:
             move(h, declare_array(h, param, True), h.arrays[carried.name])

@@ -28,7 +28,7 @@ ALLOWED = frozenset(
         "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp",
         "exp2", "expm1", "hypot", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "pow", "sin", "sincos", "sinh",
         "tan", "tanh", "tgamma", "fmod", "fmodf", "fma", "fmaf", "floor", "floorf", "ceil", "ceilf", "trunc", "truncf",
-        "roundeven", "roundevenf", "memcpy", "memset", "memmove", "sqrt", "sqrtf",
+        "roundeven", "roundevenf", "memcmp", "memcpy", "memset", "memmove", "sqrt", "sqrtf",
         "pthread_create", "pthread_detach", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
         "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield", "pthread_self",
         "pthread_getattr_np", "pthread_attr_getstack", "pthread_attr_destroy",

@@ -40,6 +40,7 @@ entry:
   %none = icmp eq i64 %bytes, 0
   br i1 %none, label %done, label %go
 go:
+  call void @flush(ptr %gpu)
   %of = load %Gpu, ptr %gpu
   %upload = extractvalue %Gpu %of, $Gpu.upload$
   %stream = extractvalue %Gpu %of, $Gpu.stream$
@@ -175,14 +176,10 @@ fill:
   call void @ramp(ptr %gpu, i64 %to, i64 %count, i64 %from, i64 0, i64 %width)
   ret void
 copy:
-  %of = load %Gpu, ptr %gpu
-  %function = extractvalue %Gpu %of, $Gpu.copy$
-  %stream = extractvalue %Gpu %of, $Gpu.stream$
   %bytes = mul i64 %count, %width
   %target = inttoptr i64 %to to ptr
   %source = inttoptr i64 %from to ptr
-  %code = call i32 %function(ptr %target, ptr %source, i64 %bytes, ptr %stream)
-  call void @noted(ptr %gpu, i32 %code)
+  call void @copy_later(ptr %gpu, ptr %target, ptr %source, i64 %bytes)
   ret void
 }
 
@@ -196,7 +193,9 @@ look:
   %stream = extractvalue %Gpu %of, $Gpu.stream$
   %target = inttoptr i64 %to to ptr
   %bytes = mul i64 %count, %width
-  %same = icmp eq i64 %step, 0
+  %equal_ones = icmp eq i64 %step, 0
+  %keeping = call i1 @keeping(ptr %gpu)  ; a kernel can be part of a graph
+  %same = icmp ugt i1 %equal_ones, %keeping
   %bits = mul i64 %width, 8
   %unused = sub i64 64, %bits
   %high = shl i64 %start, %unused

@@ -5,6 +5,7 @@
 
 ; Copy %bytes bytes to the pinned memory at %to, and wait for all work.
 define internal void @fetched(ptr %gpu, ptr %to, ptr %from, i64 %bytes) {
+  call void @flush(ptr %gpu)
   %of = load %Gpu, ptr %gpu
   %download = extractvalue %Gpu %of, $Gpu.download$
   %stream = extractvalue %Gpu %of, $Gpu.stream$
@@ -80,6 +81,7 @@ look:
   %looked = call i64 @looked(ptr %state, ptr %gpu, i64 0)
   ret i64 %looked
 wait:
+  call void @flush(ptr %gpu)
   %function = extractvalue %Gpu %of, $Gpu.wait$
   %stream = extractvalue %Gpu %of, $Gpu.stream$
   %waited = call i32 %function(ptr %stream)
@@ -104,6 +106,7 @@ alone:
   %fetched = call i64 @status_of(ptr %gpu)
   br label %done
 both:
+  call void @flush(ptr %gpu)
   %copy = extractvalue %Gpu %of, $Gpu.copy$
   %stream = extractvalue %Gpu %of, $Gpu.stream$
   %record = extractvalue %Gpu %of, $Gpu.record$
@@ -121,8 +124,19 @@ done:
 
 ; ---- launches
 
-; Start %grid blocks of a kernel of the driver.
+; Start %grid blocks of a kernel of the driver, now or with those of other turns of a loop.
 define internal void @start(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes) {
+entry:
+  %kept = call i1 @kept(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes)
+  br i1 %kept, label %done, label %now
+now:
+  call void @start_now(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes)
+  br label %done
+done:
+  ret void
+}
+
+define internal void @start_now(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes) {
   %of = load %Gpu, ptr %gpu
   %launch = extractvalue %Gpu %of, $Gpu.launch$
   %stream = extractvalue %Gpu %of, $Gpu.stream$
@@ -320,6 +334,7 @@ some:
   %enough = icmp sle i64 %bytes, %has
   br i1 %enough, label %take, label %grow
 grow:
+  call void @flush(ptr %gpu)
   %stacks = load ptr, ptr %gpu->Gpu.stacks
   call void %stacks(ptr %gpu, i64 %bytes)
   %now = load i64, ptr %room_place

@@ -49,6 +49,9 @@ OWN = {
     "soac_host_fill": ("void", ("ptr", "ptr", "i64", "i64", "i64")),
     "soac_host_upload": ("void", ("ptr", "i64", "ptr", "i64")),
     "soac_host_finish": ("i64", ("ptr",)),
+    "soac_host_graph_begin": ("void", ("ptr", "i64")),
+    "soac_host_graph_turn": ("void", ("ptr",)),
+    "soac_host_graph_end": ("void", ("ptr",)),
 }
 CUDA_FUNCTIONS = {**SHARED, **OWN}
 """What a host program may call: result and parameters."""

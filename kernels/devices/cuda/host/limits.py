@@ -28,4 +28,10 @@ SMALLEST = 512
 """Bytes of the smallest piece of memory."""
 BULK = tuple(f"{kind}_{width}" for kind in ("copy", "fill", "transpose", "iota") for width in (1, 2, 4, 8))
 """The kernels of bulk operations, by the numbers that the runtime knows them by."""
+MOST_STEPS = 256
+"""Launches and copies of a graph."""
+STEP_ROOM = 512
+"""Bytes of the parameters of one; a launch with more ends a graph."""
+MOST_GRAPHS = 8
+"""Of a process, for loops of the host; then the oldest goes."""
 THREADS = BLOCK.threads

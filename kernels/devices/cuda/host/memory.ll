@@ -37,6 +37,7 @@ reuse:
   store i64 1, ptr %head
   ret ptr %head
 new:
+  call void @flush(ptr %gpu)
   call void @counted(ptr %gpu->Gpu.allocations)
   %allocate = load ptr, ptr %gpu->Gpu.allocate
   %address = call ptr %allocate(ptr %gpu, i64 %capacity)
@@ -97,6 +98,7 @@ define void @soac_host_let_go(ptr %buffer) {
 ; Give the memory of all free buffers back.
 define void @soac_host_trim(ptr %gpu) {
 entry:
+  call void @flush(ptr %gpu)
   %lists = load ptr, ptr %gpu->Gpu.lists
   br label %each
 each:

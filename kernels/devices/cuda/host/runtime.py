@@ -3,6 +3,7 @@ of the CPU's runtime is the same for both."""
 
 from __future__ import annotations
 
+import ctypes
 from functools import cache
 from importlib.resources import files
 
@@ -12,11 +13,25 @@ from .....ir.machine import BLOCK
 from ....schedule.cuda.bulk_copies import CHUNK, MOST_DIMS, TILE
 from ... import disk_cache as disk
 from ...cpu.runtime import assembly, jit
+from . import structs
 from .launches import CUDA_FUNCTIONS
-from .limits import BULK, MOST_GRID, MOST_UNSEEN, RECORD, SMALLEST, STACK_BUDGET, TILES_PAY, TURNS, WAVES
+from .limits import (
+    BULK,
+    MOST_GRAPHS,
+    MOST_GRID,
+    MOST_STEPS,
+    MOST_UNSEEN,
+    RECORD,
+    SMALLEST,
+    STACK_BUDGET,
+    STEP_ROOM,
+    TILES_PAY,
+    TURNS,
+    WAVES,
+)
 
 FOLDER = files(__name__.rpartition(".")[0])
-PARTS = ("types", "memory", "launches", "copies")
+PARTS = ("types", "memory", "launches", "copies", "graphs")
 SHARED = ("descriptors", "stack", "trace")
 """Of the CPU's runtime."""
 OWN = ("soac_cuda_drop", "soac_cuda_let_go", "soac_cuda_trim")
@@ -28,7 +43,8 @@ CONSTANTS = {
     "RECORD_WORDS": RECORD, "RECORD_BYTES": 8 * RECORD, "SMALLEST": SMALLEST, "MOST_GRID": MOST_GRID,
     "MOST_UNSEEN": MOST_UNSEEN, "ALMOST_GRID": MOST_GRID - 1, "STACK_BUDGET": STACK_BUDGET, "TURNS": TURNS,
     "WAVES": WAVES, "THREADS": BLOCK.threads, "ALMOST_CHUNK": CHUNK - 1, "TILE": TILE, "ALMOST_TILE": TILE - 1,
-    "TILES_PAY": TILES_PAY, "MOST_DIMS": MOST_DIMS, "NO_KERNEL": NO_KERNEL,
+    "MOST_STEPS": MOST_STEPS, "STEP_ROOM": STEP_ROOM, "MOST_GRAPHS": MOST_GRAPHS, "MOST_PITCH": 1 << 31,
+    "STEP_BYTES": ctypes.sizeof(structs.Step), "TILES_PAY": TILES_PAY, "MOST_DIMS": MOST_DIMS, "NO_KERNEL": NO_KERNEL,
     **{kind.upper(): BULK.index(f"{kind}_1") for kind in ("copy", "fill", "transpose", "iota")},
 }  # fmt: skip
 

@@ -16,7 +16,8 @@ WARPS = 32
 class Gpu(ctypes.Structure):
     """The driver's functions, its stream, what gives memory, kernels of bulk operations and stacks; the failure record
     and pinned memory for it; what is under way: kernels (`pending`), how many since one that may fail (`failing`), the
-    first error of the driver; how much was asked of it; free buffers by size."""
+    first error of the driver; how much was asked of it; free buffers by size; the queue of what is to be a graph, if
+    the driver has graphs."""
 
     _fields_ = (
         ("launch", c_void_p), ("download", c_void_p), ("upload", c_void_p), ("copy", c_void_p), ("clear", c_void_p),
@@ -24,7 +25,7 @@ class Gpu(ctypes.Structure):
         ("free", c_void_p), ("stacks", c_void_p), ("need", c_void_p), ("record", c_int64), ("pinned", c_void_p),
         ("multiprocessors", c_int64), ("pending", c_int64), ("failing", c_int64), ("error", c_int64),
         ("stack", c_int64), ("stack_room", c_int64), ("bulk", c_void_p), ("lists", c_void_p), ("launches", c_int64),
-        ("downloads", c_int64), ("allocations", c_int64),
+        ("downloads", c_int64), ("allocations", c_int64), ("queue", c_void_p),
     )  # fmt: skip
 
 
@@ -46,6 +47,34 @@ class Variant(ctypes.Structure):
     )  # fmt: skip
 
 
+class Step(ctypes.Structure):
+    """A launch in a graph; a copy, if it has no code. Its parameters are `STEP_ROOM` bytes somewhere else."""
+
+    _fields_ = (
+        ("code", c_void_p), ("grid", c_int64), ("threads", c_int64), ("shared", c_int64), ("bytes", c_int64),
+    )  # fmt: skip
+
+
+class Graph(ctypes.Structure):
+    """An executable graph of steps one after the other, with what they were launched with last, and their nodes."""
+
+    _fields_ = (
+        ("handle", c_void_p), ("count", c_int64), ("steps", c_void_p), ("data", c_void_p), ("nodes", c_void_p),
+    )  # fmt: skip
+
+
+class Queue(ctypes.Structure):
+    """Launches of turns of a loop that are kept: after how many turns they are launched (1: at once), which turn it is,
+    how many steps there are, which kinds of queues were no graph, how many parameters of graphs have changed; steps and
+    their parameters; the graphs; the driver's functions, its context, and what makes a graph of the queue."""
+
+    _fields_ = (
+        ("turns", c_int64), ("turn", c_int64), ("count", c_int64), ("missed", c_int64 * 8), ("updates", c_int64),
+        ("steps", c_void_p), ("data", c_void_p), ("graphs", c_void_p), ("launch", c_void_p), ("set_kernel", c_void_p),
+        ("set_copy", c_void_p), ("context", c_void_p), ("make", c_void_p),
+    )  # fmt: skip
+
+
 class Kernel(ctypes.Structure):
     """A kernel: shared memory for arrays of which only it finds out how large they are, its usual threads, the bytes of
     its stacks where only it knows them, and its variants as far as they are loaded."""
@@ -56,7 +85,7 @@ class Kernel(ctypes.Structure):
     )  # fmt: skip
 
 
-STRUCTS: tuple[type[ctypes.Structure], ...] = (Gpu, Buffer, Variant, Kernel)
+STRUCTS: tuple[type[ctypes.Structure], ...] = (Gpu, Buffer, Variant, Step, Graph, Queue, Kernel)
 
 
 def variant_number(threads: int, takes_turns: bool, wide: bool, far: bool) -> int:
