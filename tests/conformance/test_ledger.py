@@ -37,8 +37,11 @@ FOLDERS = (
     "arrays", "attributes", "control", "filter", "hist", "loops", "map", "nests", "reduce", "scan", "scatter",
     "slices", "updates",
 )  # fmt: skip
-AT_NIGHT = {"sizes": HERE / "sizes", "regress": ROOT / "tests" / "regress", "programs": ROOT / "programs"}
-LONG = {"loops_that_change_sizes", "recursion_in_threads"}
+AT_NIGHT = {name: HERE / name for name in ("derivatives", "functions", "recursion", "sizes")} | {
+    "regress": ROOT / "tests" / "regress",
+    "programs": ROOT / "programs",
+}
+LONG = {"loops_that_change_sizes", "recursion_in_threads", "doubling_calls"}
 """Programs that take a second or more."""
 SCALAR = ("PrimOp", "Convert", "Assert")
 MACHINES = (("cpu", CPU, CPU_PASSES), ("gpu", CUDA, CUDA_PASSES))

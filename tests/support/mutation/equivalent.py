@@ -37,8 +37,14 @@ EQUIVALENT: tuple[Equivalent, ...] = (
 )
 
 
+ASSERTED = "strict=True", "strict=False"
+"""That lists have one length is an assertion, and those stay."""
+
+
 def reason(file: str, old: str, new: str) -> str | None:
     """Why a mutant changes nothing, given the lines where it is; nothing is known of most."""
+    if old.replace(*ASSERTED, 1) == new or old.replace(*ASSERTED) == new:
+        return "an assertion"
     for one in EQUIVALENT:
         if one.file == file and one.old in old and old.replace(one.old, one.new, 1) == new:
             return one.why
