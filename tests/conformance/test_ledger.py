@@ -34,10 +34,10 @@ from soac.testing.structure import kind_of
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 FOLDERS = (
-    "arrays", "attributes", "control", "filter", "hist", "loops", "map", "nests", "reduce", "scan", "scatter",
-    "slices", "updates",
+    "arrays", "attributes", "control", "filter", "hist", "loops", "nests", "reduce", "scan", "scatter", "slices",
+    "updates",
 )  # fmt: skip
-AT_NIGHT = {name: HERE / name for name in ("derivatives", "functions", "recursion", "sizes")} | {
+AT_NIGHT = {name: HERE / name for name in ("derivatives", "functions", "map", "recursion", "sizes")} | {
     "regress": ROOT / "tests" / "regress",
     "programs": ROOT / "programs",
 }
