@@ -4,7 +4,7 @@
 
 Versions are branches; what is counted by its kind is what reads or makes whole arrays, and lines of kernels after all
 passes. A line that differs is a change of cost, or of the text alone (the digests, of the flat program and of the
-kernels, whose names are numbered as they are met). Values are what other tests look at: a condition of a rule or of a
+kernels, whose names are numbered in order). Values are what other tests look at: a condition of a rule or of a
 schedule that is lost on the way to the same value shows here. `pytest --update` writes the lines; read the diff, and
 say in `tests/emit.md` why.
 """

@@ -77,7 +77,7 @@ STEPS = {
 
 @st.composite
 def kept_in_bounds(draw: st.DrawFn, depth: int) -> str:
-    """An index of rows of n, so many operators deep, of which each keeps it in bounds."""
+    """An index of rows of n under `depth` operators, of which each keeps it in bounds."""
     place = draw(st.sampled_from(("i", "((i * i - 5) % n)")))
     for _ in range(depth - place.count("%")):
         step = draw(st.sampled_from(sorted(STEPS)))
