@@ -23,7 +23,8 @@ RAISED = {
     "scalars alone before it": f"let (a_23: i64) = mul_i64 i_20 i_20 {ROW} {OF_ROWS}",
 }
 STAY = {
-    "two rows": f"{ROW} {OF_ROWS} let (s_24: i64) = {SUM.format('m_2', 'row_21').replace('_1', '_5').replace('_40', '_60')}",
+    "two rows": f"{ROW} {OF_ROWS}"
+    f" let (s_24: i64) = {SUM.format('m_2', 'row_21').replace('_1', '_5').replace('_40', '_60')}",
     "no row": "let (s_22: i64) = mul_i64 i_20 i_20",
     "a row of few": "let (row_21: [2]i64) = yss_4![i_20, 0i64 :+ 2i64 * 1i64]"
     f" let (s_22: i64) = {SUM.format('2i64', 'row_21')}",
