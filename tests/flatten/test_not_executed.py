@@ -19,6 +19,8 @@ from soac.pipeline import CORE_PASSES, stages
 WIDTHS = ("n", "m", "3")
 FAILING = (
     "{} / d",
+    "({} + 1) / i64.max d 0",
+    "1 % i64.max {} d",
     "xs[{} + d]",
     "i64.sum (map (\\k -> (k + {}) * 3 / d) (iota 9))",
     "i64.sum (map (\\k -> xs[d + k] * {}) (iota 9))",
