@@ -20,7 +20,7 @@ WIDTHS = ("n", "m", "3")
 FAILING = (
     "{} / d",
     "({} + 1) / i64.max d 0",
-    "1 % i64.max {} d",
+    "1 % i64.max ({}) d",
     "xs[{} + d]",
     "i64.sum (map (\\k -> (k + {}) * 3 / d) (iota 9))",
     "i64.sum (map (\\k -> xs[d + k] * {}) (iota 9))",
