@@ -29,6 +29,12 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "a choice between x - c and x + -c, which are the same number",
     ),
     Equivalent(
+        "flatten/simplify/views.py",
+        "range(len(perm))), safe)",
+        "range(len(tuple((perm).index(_k) for _k in range(len(perm)))))), safe)",
+        "a permutation and its inverse have the same length",
+    ),
+    Equivalent(
         "kernels/passes/vectorise_accesses.py",
         "loop is not None and loop.row > 1 else None",
         "loop is not None and loop.row > 0 else None",
