@@ -20,7 +20,7 @@ from soac.flatten.context.trace import Rule
 from soac.flatten.flatten import RULES, RuleFunction
 from soac.flatten.fusion import driver as fuse_module
 from soac.flatten.fusion.driver import fuse
-from soac.flatten.fusion.rules import VERTICAL, fuse_horizontally
+from soac.flatten.fusion.rules import SIDE_BY_SIDE, VERTICAL
 from soac.flatten.irregular.soacs import varying_rule
 from soac.flatten.rules.bulk import invariant_rule
 from soac.flatten.rules.control import map_loop
@@ -163,12 +163,11 @@ def test_all_rules_but_one_keep_meaning(rule: RuleFunction, monkeypatch: pytest.
     assert search(shapes_of(RULE_SHAPES[rule.__name__]), law, enough=ROUND) >= ROUND
 
 
-@pytest.mark.parametrize("rule", (*VERTICAL, fuse_horizontally), ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("rule", (*VERTICAL, *SIDE_BY_SIDE), ids=lambda rule: rule.__name__)
 def test_fusion_rule_alone_keeps_meaning(rule: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    vertical = rule is not fuse_horizontally
-    monkeypatch.setattr(fuse_module, "VERTICAL", (rule,) if vertical else ())
-    if vertical:
-        monkeypatch.setattr(fuse_module, "_with_neighbour", lambda node, scope: None)
+    for table in ("VERTICAL", "SIDE_BY_SIDE"):
+        rules = getattr(fuse_module, table)
+        monkeypatch.setattr(fuse_module, table, tuple(one for one in rules if one is rule))
 
     def law(_: Mode, case: Case) -> int:
         expected = run(prepare(case.prog), case, Thresholds())[0]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from soac.flatten.simplify.bounds import DEPTH
 from soac.flatten.simplify.driver import simplify
 from soac.frontend.compile import compile_text
+from soac.ir.core import Index
 from soac.ir.errors import RunError
 from soac.ir.interpret import Prepared, Thresholds, prepare
+from soac.ir.traverse import all_stms
 
 SIZES = range(5)
 OPERATORS = ("({} + {})", "({} - {})", "({} * {})", "(i64.min {} {})", "(i64.max {} {})", "({} % {})")
@@ -61,3 +65,43 @@ def outcome(prepared: Prepared, entry: int, n: int) -> list[int] | None:
     except RunError:
         return None
     return np.asarray(found).tolist()
+
+
+STEPS = {
+    "(i64.min {} {})": ("7", "n", "i"),
+    "(i64.max {} {})": ("i", "j"),
+    "({} / {})": ("2", "3"),
+}
+"""What keeps an index in bounds that was: operators, and right operands that do."""
+
+
+@st.composite
+def kept_in_bounds(draw: st.DrawFn, depth: int) -> str:
+    """An index of rows of n under `depth` operators, of which each keeps it in bounds."""
+    place = draw(st.sampled_from(("i", "((i * i - 5) % n)")))
+    for _ in range(depth - place.count("%")):
+        step = draw(st.sampled_from(sorted(STEPS)))
+        place = step.format(place, draw(st.sampled_from(STEPS[step])))
+    return place
+
+
+@settings(max_examples=40)
+@given(st.integers(1, DEPTH).flatmap(kept_in_bounds))
+def test_what_keeps_an_index_in_bounds_is_proved(place: str) -> None:
+    assert are_safe(place)
+
+
+@pytest.mark.parametrize("step", ["(i64.min {} 7)", "(i64.max {} j)", "({} / 2)"])
+def test_proofs_are_as_deep_as_they_may_be(step: str) -> None:
+    place = "i"
+    for _ in range(DEPTH):
+        place = step.format(place)
+    assert are_safe(place)
+    assert not are_safe(step.format(place))
+
+
+def are_safe(place: str) -> bool:
+    """Whether an element of n rows at this place is known to be in bounds, i and j counting the rows."""
+    text = f"entry main [n] (xs: [n]i64): []i64 = map (\\i -> i64.sum (map (\\j -> j + xs[{place}]) (iota n))) (iota n)"
+    prog = simplify(compile_text(text, "bounds.soac"))
+    return all(stm.exp.safe for body in prog.bodies for stm in all_stms(body) if isinstance(stm.exp, Index))

@@ -104,12 +104,19 @@ def test_as_many_results_as_leave_blocks_enough() -> None:
     assert taken(prog, 128, {"main.ys.blocks_0": 1}) == 8
 
 
-def taken(prog: Prog, n: int, sizes: dict[str, int] | None = None) -> int | None:
-    """R where n x n results are computed."""
+@pytest.mark.parametrize(("length", "each"), [(511, 1), (8 * 512 - 1, 1), (8 * 512, 4)])
+def test_long_products_count_their_shares(length: int, each: int) -> None:
+    """A share is 512 elements at least; 16 blocks of 64 x 64 with 8 shares are 128."""
+    assert taken(flat(MATMUL), 256, length=length) == each
+
+
+def taken(prog: Prog, n: int, sizes: dict[str, int] | None = None, length: int | None = None) -> int | None:
+    """R where n x n results are computed, of `length` products each or of n."""
     (fun,) = prog.functions
     (stm,) = (s for s in fun.body.stms if isinstance(s.exp, If))
     assert isinstance(stm.exp, If)
     known: dict[Name, int] = {p.name: n for p in fun.params if not p.type.shape}
+    known |= {name: length for name in known if length is not None and name.base == "p"}
 
     def value(atom: Atom) -> int:
         return int(atom.value) if isinstance(atom, Const) else known[atom.name]
@@ -187,11 +194,21 @@ def test_rows_that_threads_read_by_themselves() -> None:
         "map (\\xs -> i32.sum xs) xss",
         "map (\\xs -> i32.sum (map2 (*) xs[:4] (xs[1:5] :> [4]i32))) xss",
         "map (\\xs -> last (scan (+) 0 xs)) xss",
+        "map (\\xs -> i32.sum (map (* xs[0]) zs)) xss",
+        "map (\\xs -> reduce (\\a b -> a + b + xs[1]) 0 (map (* xs[0]) ys)) xss",
+        "map (\\xs -> reduce (+) xs[1] (map (* xs[0]) ys)) xss",
     ],
-    ids=["own rows only", "short", "a scan"],
+    ids=[
+        "own rows only",
+        "short",
+        "a scan",
+        "a short row that all share",
+        "an operator of the nest",
+        "a neutral element of the nest",
+    ],
 )
 def test_nothing_to_share(body: str) -> None:
-    prog = flat(f"entry main [n][m] (xss: [n][m]i32) : [n]i32 = {body}")
+    prog = flat(f"entry main [n][m] (xss: [n][m]i32) (ys: [m]i32) (zs: [7]i32) : [n]i32 = {body}")
     assert counts(prog, "SizeParam", "Copy") == (0, 0)
 
 

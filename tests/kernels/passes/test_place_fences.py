@@ -124,6 +124,30 @@ def test_a_swapped_buffer_is_found() -> None:
     assert found(traced(replace(right, body=body), 8, 8)[0]) == {"RAW": 6}
 
 
+KINDS = ("read", "write", "atomic")
+
+
+def phase_of(kind: str, at_next: bool) -> kir.KStm:
+    """Threads that touch an element each: their own, or that of the next one."""
+    i = var("i")
+    after, one = let(Op.ADD, i, i64(1))
+    at, index = let(Op.REM, after if at_next else i, i64(8))
+    touch = {
+        "read": load(OUT, at)[1],
+        "write": kir.Store(OUT, at, i),
+        "atomic": kir.Atomic(Op.ADD, I64, OUT, at, i64(1)),
+    }
+    return threads(i, i64(8), one, index, touch[kind])
+
+
+@pytest.mark.parametrize("first", KINDS)
+@pytest.mark.parametrize("second", KINDS)
+def test_two_phases_have_a_fence_unless_both_read_or_both_are_atomic(first: str, second: str) -> None:
+    placed = place_fences(kernel(phase_of(first, at_next=False), phase_of(second, at_next=True)))
+    needed = {first, second} not in ({"read"}, {"atomic"})
+    assert count_fences(placed) == needed
+
+
 def test_histogram() -> None:
     assert found(traced(histogram(16, 3, atomic=True), 16, 16, out=3)[0]) == {}
     assert found(traced(plain_stores(16, 3), 16, 16, out=3)[0]) == {"WAW": 13}

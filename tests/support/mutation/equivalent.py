@@ -29,6 +29,12 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "a choice between x - c and x + -c, which are the same number",
     ),
     Equivalent(
+        "flatten/simplify/views.py",
+        "range(len(perm))), safe)",
+        "range(len(tuple((perm).index(_k) for _k in range(len(perm)))))), safe)",
+        "a permutation and its inverse have the same length",
+    ),
+    Equivalent(
         "kernels/passes/vectorise_accesses.py",
         "loop is not None and loop.row > 1 else None",
         "loop is not None and loop.row > 0 else None",
@@ -37,8 +43,14 @@ EQUIVALENT: tuple[Equivalent, ...] = (
 )
 
 
+ASSERTED = "strict=True", "strict=False"
+"""That lists have one length is an assertion, and those stay."""
+
+
 def reason(file: str, old: str, new: str) -> str | None:
     """Why a mutant changes nothing, given the lines where it is; nothing is known of most."""
+    if old.replace(*ASSERTED, 1) == new or old.replace(*ASSERTED) == new:
+        return "an assertion"
     for one in EQUIVALENT:
         if one.file == file and one.old in old and old.replace(one.old, one.new, 1) == new:
             return one.why

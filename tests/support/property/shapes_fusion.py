@@ -9,7 +9,7 @@ from soac.ir.core import Lambda, Param, Reduction
 from soac.ir.ops import Op
 from soac.ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64
 from tests.support.property.generate import Inputs, hist_of
-from tests.support.property.make import I32, Block
+from tests.support.property.make import F32, I32, Block
 from tests.support.property.operators import binary, by_rows, scalar_operator
 from tests.support.property.parts import (
     branching,
@@ -96,6 +96,31 @@ def with_late_rows(b: Block) -> None:
     same = Lambda(params, core.Body((), tuple(Var(p.name) for p in params)), (I64, row))
     b.let("h", b.env[dest.name], core.Hist(t.shape[0], (places.name, made.name), same, adds, (dest.name,), 1))
     gone(b, named((places, made, dest), b))
+
+
+def with_sums(b: Block) -> None:
+    """Sums into the same bins, by the places that a map gives: of floats, or of floats and of numbers; now and then
+    what is combined is no sum."""
+    m = b.maker
+    ((name, t),) = rows(b, 1)
+    n, bins, x = t.shape[0], m.size(), m.param("x", I32)
+    inner = b.inner((x,))
+    place = inner.let("i", I64, core.Convert(Prim.I32, Prim.I64, Var(x.name)))
+    small = inner.let("h", I32, core.PrimOp(Op.AND, Prim.I32, (Var(x.name), Const(Prim.I32, 15))))
+    other = inner.let("v", F32, core.Convert(Prim.I32, Prim.F32, small))
+    f = Lambda((x,), inner.body((place, small, other)), (I64, I32, F32))
+    pat = tuple(m.param(base, of.array_of(n)) for base, of in (("is", I64), ("hs", I32), ("vs", F32)))
+    places, *values = b.lets(pat, core.Screma(n, (name,), f, (), ()))
+    for of in m.pick(((F32, F32), (I32, F32), (F32, I32), (F32, F32, I32))):
+        array, zero = (values[0], Const(Prim.I32, 0)) if of == I32 else (values[1], Const(Prim.F32, 0.0))
+        op = Op.OR if of == I32 and m.chance(20) else Op.ADD
+        combined = Reduction(binary(m, op, of.prim), (zero,), True)
+        dest = b.let("dest", of.array_of(bins), core.Replicate((bins,), zero))
+        params = (m.param("i", I64), m.param("v", of))
+        same = Lambda(params, core.Body((), tuple(Var(p.name) for p in params)), (I64, of))
+        b.let("h", b.env[dest.name], core.Hist(n, (places.name, array.name), same, combined, (dest.name,), 1))
+        gone(b, named((dest,), b))
+    gone(b, named((places, *values), b))
 
 
 def with_neighbours(b: Block) -> None:

@@ -32,7 +32,7 @@ from soac.flatten.fusion.kept import last_of_scan, read_through_filters
 from soac.flatten.fusion.late_rows import split_at_rows
 from soac.flatten.fusion.loops import loop_to_map
 from soac.flatten.fusion.parts import scatter_parts
-from soac.flatten.fusion.rules import VERTICAL, fuse_horizontally, pull_rearrange
+from soac.flatten.fusion.rules import SIDE_BY_SIDE, VERTICAL, pull_rearrange
 from soac.flatten.fusion.sink import sink
 from soac.flatten.tiling.choose import tile
 from soac.frontend.compile import compile_text
@@ -55,7 +55,7 @@ MODES = tuple(Mode)
 OTHERS = tuple(
     rule.__name__
     for rule in (
-        *VERTICAL, fuse_horizontally, fuse_gather, join, read_through_filters, last_of_scan,
+        *VERTICAL, *SIDE_BY_SIDE, fuse_gather, join, read_through_filters, last_of_scan,
         scatter_parts, split_at_rows, loop_to_map, pull_rearrange, sink, tile,
     )
 )  # fmt: skip

@@ -1,0 +1,66 @@
+"""What a nest without points does not compute does not fail, wherever it stands in the nest and whatever of the nest it
+needs: before and after each pass over core, and in flat code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from soac.frontend.compile import compile_text
+from soac.ir.errors import RunError
+from soac.ir.interpret import Prepared, Thresholds, prepare
+from soac.ir.machine import CPU, Mode
+from soac.pipeline import CORE_PASSES, stages
+
+WIDTHS = ("n", "m", "3")
+FAILING = (
+    "{} / d",
+    "({} + 1) / i64.max d 0",
+    "1 % i64.max ({}) d",
+    "xs[{} + d]",
+    "i64.sum (map (\\k -> (k + {}) * 3 / d) (iota 9))",
+    "i64.sum (map (\\k -> xs[d + k] * {}) (iota 9))",
+    "(loop s = 1 for k < 9 do s + ({} + k) / d)",
+)
+
+
+@st.composite
+def nests(draw: st.DrawFn) -> str:
+    """Two or three maps, and at the bottom something that may fail, of some of their indices, beside all of them."""
+    widths = draw(st.lists(st.sampled_from(WIDTHS), min_size=2, max_size=3))
+    indices = [f"i{k}" for k in range(len(widths))]
+    needed = [index for index in indices if draw(st.booleans())]
+    cost = draw(st.sampled_from(FAILING)).format(" + ".join(needed) or "7")
+    text = f"{cost} + {' * '.join(indices)}"
+    if draw(st.booleans()):
+        text = f"if {indices[-1]} < 1 then {text} else {indices[0]}"
+    for index, width in reversed(list(zip(indices, widths, strict=True))):
+        text = f"i64.sum (map (\\{index} -> {text}) (iota {width}))"
+    return text
+
+
+@settings(max_examples=5)
+@given(st.lists(nests(), min_size=10, max_size=10))
+def test_a_nest_fails_only_where_it_has_points(texts: list[str]) -> None:
+    entries = (f"entry e{k} [n] (xs: [n]i64) (m: i64) (d: i64): i64 = {text}" for k, text in enumerate(texts))
+    programs = [
+        prog for _, prog in stages(compile_text("\n".join(entries), "nests.soac"), Mode.INCREMENTAL, CPU, False)
+    ]
+    core, *others = (prepare(prog) for prog in (*programs[: len(CORE_PASSES) + 1], programs[-1]))
+    for n, m, d in product((0, 2), (0, 2), (0, 1)):
+        args = np.arange(n), np.int64(m), np.int64(d)
+        for k, text in enumerate(texts):
+            value = outcome(core, k, args)
+            assert value is None or all(outcome(prog, k, args) == value for prog in others), (text, n, m, d)
+
+
+def outcome(prog: Prepared, entry: int, args: Sequence[object]) -> int | None:
+    try:
+        ((found,), _) = prog.run(f"e{entry}", args, Thresholds())
+    except RunError:
+        return None
+    return int(found)
