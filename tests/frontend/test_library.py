@@ -1,0 +1,76 @@
+"""A program gets the part of the library that it reaches, and is what it is behind all of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from soac.frontend import library
+from soac.frontend.compile import _compiled, compile_text
+from soac.frontend.source.text import Reach
+from soac.ir.errors import CompileError
+from soac.ir.show import show
+
+PROGRAMS = sorted((Path(__file__).parents[2] / "programs").glob("*.soac"))[::4]
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_core_is_the_same(path: Path) -> None:
+    text = path.read_text()
+    names = library.reached(text)
+    if names is None:
+        pytest.skip("it imports files")
+    assert names < library.declarations().keys()
+    found, again = (
+        _compiled(text, path.name, Reach.PROJECT, known) for known in (library.part(names), library.known_prelude())
+    )
+    assert show(found.prog) == show(again.prog)
+    assert (found.warnings, found.interface, found.texts) == (again.warnings, again.interface, again.texts)
+
+
+def test_every_declaration_is_found() -> None:
+    decs = library.known_prelude().module.decs
+    names = [name.strip("()") for name in library.declarations()]
+    assert names == [getattr(dec, "name") for dec in decs]  # noqa: B009
+    for dec, (start, end) in zip(decs, library.declarations().values(), strict=True):
+        lines = range(library.prelude_text().count("\n", 0, start) + 1, library.prelude_text().count("\n", 0, end) + 1)
+        assert dec.loc.line in lines
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("def main (x: i32): i32 = x", set[str]()),
+        ("def main (xs: []i32) = and xs", {"and", "reduce"}),
+        ("def main n = jmp2 n", {"jmp2", "jmp", "jvp", "jvp2", "map"}),
+        ("module m (r: real) = {}", {"real", "numeric", "from_prim"}),
+    ],
+)
+def test_what_a_text_reaches(text: str, names: set[str]) -> None:
+    operators = {name for name in library.declarations() if name.startswith("(")}
+    found = library.reached(text)
+    assert found is not None
+    assert found - operators >= names
+    assert not found & {"flatmap", "partition2", "float"}
+
+
+def test_what_imports_gets_all() -> None:
+    assert library.reached('import "other" def main = 1') is None
+
+
+def test_hints_name_what_is_not_reached() -> None:
+    """A misspelt name is explained by all of the library, also in a process that has inferred a part."""
+    code = (
+        "from soac.frontend.compile import compile_text\n"
+        "compile_text('def main [n] (xs: [n]i32): i32 = reduce (+) 0 xs', 't.soac')\n"
+        "try: compile_text('def main [n] (xs: [n]i32) = partitoin2 xs', 't.soac')\n"
+        "except Exception as error: print(error.diagnostics)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    with pytest.raises(CompileError) as raised:
+        compile_text("def main [n] (xs: [n]i32) = partitoin2 xs", "t.soac")
+    assert "`partition2`" in done.stdout
+    assert done.stdout.strip() == str(raised.value.diagnostics)
