@@ -10,6 +10,7 @@ import pytest
 
 from soac.frontend import library
 from soac.frontend.compile import _compiled, compile_text
+from soac.frontend.source.declarations import ValDec
 from soac.frontend.source.text import Reach
 from soac.ir.errors import CompileError
 from soac.ir.show import show
@@ -55,6 +56,18 @@ def test_what_a_text_reaches(text: str, names: set[str]) -> None:
     assert found is not None
     assert found - operators >= names
     assert not found & {"flatmap", "partition2", "float"}
+
+
+def test_programs_share_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that reaches no more than those before gets their part; the parts of a process are few."""
+    monkeypatch.setattr(library, "_held", library._Held())
+    first = library.library_for("def main (xs: []i32) = and xs")
+    assert library.library_for("def main (xs: []bool) = reduce (&&) true xs") is first
+    second = library.library_for("def main (xs: []i32) = head xs")
+    assert {dec.name for dec in second.module.decs if isinstance(dec, ValDec)} >= {"and", "head"}
+    assert library.library_for("def main (xs: []i32) = last xs") is not second
+    assert library.library_for("def main (xs: []i32) = tail xs") is library.known_prelude()
+    assert library.library_for("def main (xs: []i32) = and xs") is library.known_prelude()
 
 
 def test_what_imports_gets_all() -> None:
