@@ -21,7 +21,7 @@ from ..ir.errors import CompileError, Diagnostic, Label, Loc
 from ..ir.records import dataclass
 from .elaborate.program import elaborate
 from .interface import Interface, interface_of
-from .library import known_prelude, library_for
+from .library import FIRST_ID, known_prelude, library_for
 from .modules.program import Inferred, Known, infer, inferred
 from .parsing.desugar_unzipped import plain_calls
 from .parsing.parse import parse_module
@@ -72,17 +72,18 @@ def compile_source(text: str, file: str, reach: Reach) -> Compiled:
     """As `compile_text`, with the warnings and the texts of the files that took part."""
     allow_depth()
     with paused_collector():
-        library = library_for(text)
+        own = own_modules(text, file, reach)
+        library = library_for(module.text for module in own)
         try:
-            return _compiled(text, file, reach, library)
+            return _compiled(own, reach, library)
         except CompileError:
             if library is known_prelude():
                 raise
-        return _compiled(text, file, reach, known_prelude())
+        return _compiled(own, reach, known_prelude())
 
 
-def _compiled(text: str, file: str, reach: Reach, library: Known) -> Compiled:
-    modules = load_modules(text, file, reach, library=library)
+def _compiled(own: tuple[Module, ...], reach: Reach, library: Known) -> Compiled:
+    modules = plain_calls((library.module, *own))
     typed, warnings = infer(modules, library)
     prog = elaborate(modules, typed, reach is not Reach.UNTRUSTED)
     texts = {module.file: module.text for module in modules}
@@ -117,16 +118,17 @@ class _Loading:
     open: list[tuple[Path, str]] = field(default_factory=list)  # importers of the file in hand, outermost first
 
 
-def load_modules(
-    text: str, file: str, reach: Reach, texts: Mapping[Path, str] | None = None, library: Known | None = None
-) -> tuple[Module, ...]:
-    """All files of the program with the root file `text`, each after those it imports, the prelude first (all of it,
-    unless `library` is a part)."""
-    first = (library or known_prelude()).module
+def load_modules(text: str, file: str, reach: Reach, texts: Mapping[Path, str] | None = None) -> tuple[Module, ...]:
+    """All files of the program with the root file `text`, each after those it imports, the prelude first."""
+    return plain_calls((known_prelude().module, *own_modules(text, file, reach, texts)))
+
+
+def own_modules(text: str, file: str, reach: Reach, texts: Mapping[Path, str] | None = None) -> tuple[Module, ...]:
+    """The files of a program without the prelude, each after those it imports."""
     place = Path(file).parent.resolve() / Path(file).name
-    loading = _Loading(place.parent, reach, first.next_id, texts or {})
+    loading = _Loading(place.parent, reach, FIRST_ID, texts or {})
     _load(loading, text, file, place)
-    return plain_calls((first, *loading.done))
+    return tuple(loading.done)
 
 
 def read_bytes(path: Path) -> bytes:

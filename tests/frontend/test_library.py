@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from soac.frontend import library
-from soac.frontend.compile import _compiled, compile_text
+from soac.frontend.compile import _compiled, compile_text, own_modules
 from soac.frontend.source.declarations import ValDec
 from soac.frontend.source.text import Reach
 from soac.ir.errors import CompileError
@@ -20,14 +20,10 @@ PROGRAMS = sorted((Path(__file__).parents[2] / "programs").glob("*.soac"))[::4]
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_core_is_the_same(path: Path) -> None:
-    text = path.read_text()
-    names = library.reached(text)
-    if names is None:
-        pytest.skip("it imports files")
+    own = own_modules(path.read_text(), str(path), Reach.PROJECT)
+    names = library.reached(module.text for module in own)
     assert names < library.declarations().keys()
-    found, again = (
-        _compiled(text, path.name, Reach.PROJECT, known) for known in (library.part(names), library.known_prelude())
-    )
+    found, again = (_compiled(own, Reach.PROJECT, known) for known in (library.part(names), library.known_prelude()))
     assert show(found.prog) == show(again.prog)
     assert (found.warnings, found.interface, found.texts) == (again.warnings, again.interface, again.texts)
 
@@ -52,8 +48,7 @@ def test_every_declaration_is_found() -> None:
 )
 def test_what_a_text_reaches(text: str, names: set[str]) -> None:
     operators = {name for name in library.declarations() if name.startswith("(")}
-    found = library.reached(text)
-    assert found is not None
+    found = library.reached([text])
     assert found - operators >= names
     assert not found & {"flatmap", "partition2", "float"}
 
@@ -61,17 +56,25 @@ def test_what_a_text_reaches(text: str, names: set[str]) -> None:
 def test_programs_share_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that reaches no more than those before gets their part; the parts of a process are few."""
     monkeypatch.setattr(library, "_held", library._Held())
-    first = library.library_for("def main (xs: []i32) = and xs")
-    assert library.library_for("def main (xs: []bool) = reduce (&&) true xs") is first
-    second = library.library_for("def main (xs: []i32) = head xs")
+    first = library.library_for(["def main (xs: []i32) = and xs"])
+    assert library.library_for(["def main (xs: []bool) = reduce (&&) true xs"]) is first
+    second = library.library_for(["def main (xs: []i32) = head xs"])
     assert {dec.name for dec in second.module.decs if isinstance(dec, ValDec)} >= {"and", "head"}
-    assert library.library_for("def main (xs: []i32) = last xs") is not second
-    assert library.library_for("def main (xs: []i32) = tail xs") is library.known_prelude()
-    assert library.library_for("def main (xs: []i32) = and xs") is library.known_prelude()
+    assert library.library_for(["def main (xs: []i32) = last xs"]) is not second
+    assert library.library_for(["def main (xs: []i32) = tail xs"]) is library.known_prelude()
+    assert library.library_for(["def main (xs: []i32) = and xs"]) is library.known_prelude()
 
 
-def test_what_imports_gets_all() -> None:
-    assert library.reached('import "other" def main = 1') is None
+def test_ids_of_programs_follow() -> None:
+    assert library.known_prelude().module.next_id < library.FIRST_ID
+
+
+def test_a_file_that_is_imported_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(library, "_held", library._Held())
+    (tmp_path / "other.soac").write_text("def first (xs: []i32) = head xs")
+    compile_text('import "other" def main (xs: []i32) = first xs', str(tmp_path / "root.soac"))
+    assert library._held.whole is None
+    assert "head" in library._held.names
 
 
 def test_hints_name_what_is_not_reached() -> None:
