@@ -1,7 +1,7 @@
 """From source text to core: read, parse, follow imports, add the prelude, infer, elaborate.
 
     compile_text   text ⟶ Prog          compile_file   path ⟶ Prog
-    load_modules   the parsed files of a program in order of dependency, the prelude first
+    load_modules   the parsed files of a program in order of dependency, the prelude (`library.py`) first
 
 An import names a plain file beside the importing one, without its extension: `import "lib/vec"`.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import field, replace
-from functools import cache
 from pathlib import Path
 
 from ..ir.collector import paused_collector
@@ -22,7 +21,8 @@ from ..ir.errors import CompileError, Diagnostic, Label, Loc
 from ..ir.records import dataclass
 from .elaborate.program import elaborate
 from .interface import Interface, interface_of
-from .modules.program import Inferred, Known, infer, infer_prelude, inferred
+from .library import FIRST_ID, known_prelude, library_for
+from .modules.program import Inferred, Known, infer, inferred
 from .parsing.desugar_unzipped import plain_calls
 from .parsing.parse import parse_module
 from .source.declarations import (
@@ -45,7 +45,6 @@ from .source.declarations import (
 )
 from .source.text import MAX_SOURCE, Reach, decode_source
 
-PRELUDE = Path(__file__).parent / "source" / "prelude.soac"
 MAX_IMPORTS = 1000
 
 
@@ -73,9 +72,20 @@ def compile_source(text: str, file: str, reach: Reach) -> Compiled:
     """As `compile_text`, with the warnings and the texts of the files that took part."""
     allow_depth()
     with paused_collector():
-        modules = load_modules(text, file, reach)
-        typed, warnings = infer(modules, known_prelude())
-        prog = elaborate(modules, typed, reach is not Reach.UNTRUSTED)
+        own = own_modules(text, file, reach)
+        library = library_for(module.text for module in own)
+        try:
+            return _compiled(own, reach, library)
+        except CompileError:
+            if library is known_prelude():
+                raise
+        return _compiled(own, reach, known_prelude())
+
+
+def _compiled(own: tuple[Module, ...], reach: Reach, library: Known) -> Compiled:
+    modules = plain_calls((library.module, *own))
+    typed, warnings = infer(modules, library)
+    prog = elaborate(modules, typed, reach is not Reach.UNTRUSTED)
     texts = {module.file: module.text for module in modules}
     return Compiled(prog, warnings + contract_warnings(prog), texts, interface_of(modules))
 
@@ -90,16 +100,6 @@ def inspect_source(
     with paused_collector():
         modules = load_modules(text, file, reach, texts)
         return modules, inferred(modules, known_prelude())
-
-
-def prelude() -> Module:
-    return known_prelude().module
-
-
-@cache
-def known_prelude() -> Known:
-    """The library, parsed and inferred once per process."""
-    return infer_prelude(parse_module(PRELUDE.read_text(encoding="utf-8"), "prelude.soac", 0))
 
 
 # ---- imports ------------------------------------------------------------------------------------------------------
@@ -120,11 +120,15 @@ class _Loading:
 
 def load_modules(text: str, file: str, reach: Reach, texts: Mapping[Path, str] | None = None) -> tuple[Module, ...]:
     """All files of the program with the root file `text`, each after those it imports, the prelude first."""
-    first = prelude()
+    return plain_calls((known_prelude().module, *own_modules(text, file, reach, texts)))
+
+
+def own_modules(text: str, file: str, reach: Reach, texts: Mapping[Path, str] | None = None) -> tuple[Module, ...]:
+    """The files of a program without the prelude, each after those it imports."""
     place = Path(file).parent.resolve() / Path(file).name
-    loading = _Loading(place.parent, reach, first.next_id, texts or {})
+    loading = _Loading(place.parent, reach, FIRST_ID, texts or {})
     _load(loading, text, file, place)
-    return plain_calls((first, *loading.done))
+    return tuple(loading.done)
 
 
 def read_bytes(path: Path) -> bytes:

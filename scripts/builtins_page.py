@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from soac.frontend.compile import prelude  # noqa: E402
+from soac.frontend.library import prelude_text  # noqa: E402
 from soac.frontend.source.numeric_modules import members  # noqa: E402
 from soac.frontend.typing.show import Shower  # noqa: E402
 from soac.frontend.typing.unify import Solver  # noqa: E402
@@ -64,7 +64,7 @@ class Builtin:
 def builtins() -> list[Builtin]:
     return [
         Builtin(m.start(), m["name"], _tidy(m["type"]), m["text"], m["cost"], m["exp"], m["values"])
-        for m in ENTRY.finditer(prelude().text)
+        for m in ENTRY.finditer(prelude_text())
     ]
 
 
@@ -73,9 +73,9 @@ def _tidy(type: str) -> str:
 
 
 def page() -> str:
-    sections = [(m.start(), m["title"]) for m in SECTION.finditer(prelude().text)]
+    sections = [(m.start(), m["title"]) for m in SECTION.finditer(prelude_text())]
     parts, known = [HEAD], builtins()
-    for (start, title), end in zip(sections, [*(at for at, _ in sections[1:]), len(prelude().text)]):
+    for (start, title), end in zip(sections, [*(at for at, _ in sections[1:]), len(prelude_text())]):
         here = [one for one in known if start < one.at < end]
         if here:
             parts += [f"## {title}\n\n", *map(_entry, here)]

@@ -19,11 +19,12 @@ is never written, but for those given as `out`.
 
 from __future__ import annotations
 
+import dataclasses
 import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,7 @@ from .frontend.source.text import Reach
 from .ir.collector import paused_collector
 from .ir.core import FunDef
 from .ir.machine import CPU, MACHINES, Machine
+from .ir.records import dataclass
 from .kernels.devices.cpu.executable import WORKERS
 from .kernels.devices.cpu.runtime.functions import runtime_beside
 from .kernels.devices.device import Call, Runnable, default_of, on_host
@@ -91,7 +93,7 @@ class Chosen:
     threads: int | None
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Program:
     """A compiled program: its entry points are attributes, and items by their names.
 

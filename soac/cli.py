@@ -18,6 +18,7 @@ from typing import Any
 
 import click
 
+from .ir.collector import paused_collector
 from .version import __version__
 
 INTERRUPTED = 130
@@ -61,8 +62,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f".commands.{cmd_name}", __package__)
-        return module.command
+        with paused_collector():
+            return importlib.import_module(f".commands.{cmd_name}", __package__).command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from .flatten.flatten import Flattened, flatten_traced
@@ -40,6 +40,7 @@ from .ir.depth import allow_depth
 from .ir.errors import Diagnostic
 from .ir.machine import CPU, CUDA, Machine, Mode
 from .ir.nesting import check_levels
+from .ir.records import dataclass
 from .kernels.analysis.check_collectives import check_kernels
 from .kernels.check_by_hand import check_by_hand
 from .kernels.host_ir.nodes import HostProgram

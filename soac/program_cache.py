@@ -169,9 +169,9 @@ def bodies_of(compiled: Compiled) -> Mapping[str, kir.Kernel]:
 
 def imported(file: str, compiled: Compiled) -> tuple[tuple[str, str], ...]:
     """The files that took part beside `file` and the library, with the digests of their texts."""
-    from .frontend.compile import prelude
+    from .frontend.library import prelude_text
 
-    library = prelude().text
+    library = prelude_text()
     return tuple((n, digest(other)) for n, other in compiled.texts.items() if n != file and other != library)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from .frontend.source.text import Reach
+from .ir.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

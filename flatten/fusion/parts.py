@@ -12,10 +12,11 @@ the operator of a histogram has to commute. What one cheap map makes for several
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.attributes import PART, is_opaque
 from ...ir.core import ArrayLit, Body, Concat, Hist, Param, Reshape, Scatter, Screma, Stm
+from ...ir.records import dataclass
 from ...ir.rename import rename_lambda
 from ...ir.traverse import free_in_stm
 from ...ir.types import Atom, Name, Names, Type, Var

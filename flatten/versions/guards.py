@@ -13,12 +13,13 @@ override it, and an entry holds no more than the machine's budget of them. Names
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.attributes import has_attr
 from ...ir.core import Attr, Body, Copied, Exp, GuardCmp, If, Level, Param, Screma, Stm
 from ...ir.machine import LevelRow, Mode
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.rename import refreshing, rewrite_body
 from ...ir.show import show_body
 from ...ir.thresholds import next_of

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.core import (
     Body,
@@ -33,6 +33,7 @@ from ...ir.core import (
 )
 from ...ir.machine import LevelRow, Mode
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.traverse import bodies, bound_in_body
 from ...ir.types import BOOL, Atom, Const, Name, Prim, Type, Var, i64
 from ..context.nest import Flow, Known, Nest, Output

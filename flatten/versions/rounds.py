@@ -23,7 +23,7 @@ through fewer than `TURNS`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.attributes import has_attr
 from ...ir.core import (
@@ -45,6 +45,7 @@ from ...ir.core import (
 )
 from ...ir.machine import ROUNDS, Mode
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.traverse import all_exps, bodies, bound_in_body, free_names
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64, scalar
 from ..aliasing.classes import overwritten_in

@@ -12,7 +12,7 @@ times are in `varying.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.core import (
     Accumulate,
@@ -30,6 +30,7 @@ from ...ir.core import (
     WithAcc,
 )
 from ...ir.errors import NOWHERE
+from ...ir.records import dataclass
 from ...ir.traverse import all_exps, map_bodies, types_in
 from ...ir.types import I64, Atom, Names, Prim, Type, Var, i64, scalar
 from ..building.code import Carried, Code

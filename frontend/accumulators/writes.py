@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...ir.core import Hist, Reduction, Scatter
+from ...ir.records import dataclass
 from ...ir.types import I64, Atom, Name, Type, Var
 from ..building.code import Code, in_range
 

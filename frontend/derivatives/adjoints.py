@@ -7,11 +7,12 @@ would need a whole array for each row; its adjoint is an accumulator there, whic
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.basic import whole
 from ...ir.core import Accumulate, ArrayLit, Body, DimIndex, Fix, Index, Iota, Lambda, Param, Slice, Update, WithAcc
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
+from ...ir.records import dataclass
 from ...ir.types import I64, Atom, Const, Name, Prim, Type, Var, i64
 from ..building.code import Code, differentiable, is_whole
 from .normal import Functions

@@ -6,10 +6,11 @@ What a side computes by expensive operations on scalars is a further result of t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.core import Body, If, PrimOp, Stm
 from ...ir.ops import is_short
+from ...ir.records import dataclass
 from ...ir.traverse import free_in_body
 from ...ir.types import Atom, Name, Var, zero
 from .adjoints import Sweep, wanted

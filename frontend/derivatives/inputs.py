@@ -7,7 +7,7 @@ map (\i -> .. a[k, i] ..) (iota n)   ⟶   map (\x -> .. x ..) a[k]      where a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.core import (
     Body,
@@ -26,6 +26,7 @@ from ...ir.core import (
     Slice,
 )
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.traverse import bound_in_body, free_in_body, map_bodies
 from ...ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ..building.code import Code, is_whole

@@ -8,11 +8,12 @@ A `while` loop is counted first, and is then a `for` loop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.basic import whole
 from ...ir.core import Copied, Fix, ForLoop, Index, Loop, Param, Stm, Update, WhileLoop
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.rename import substitute_exp
 from ...ir.traverse import free_in_body, index_atoms, names_in_types
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64, one, scalar

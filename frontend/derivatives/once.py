@@ -9,10 +9,10 @@ and each writes a part of its own, which has its last value there.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 
 from ...ir.core import Convert, Copied, DimIndex, Exp, Fix, ForLoop, Index, Loop, PrimOp, Stm, Update
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.traverse import all_stms, free_in_body, operands, scoped_bodies
 from ...ir.types import Atom, Const, Name, Prim, Var
 

@@ -4,9 +4,10 @@ place the places, and what stood there."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.core import Body, Convert, Copied, DimIndex, Index, Loop, Param, PrimOp, Scratch, Slice, Stm, Update
+from ...ir.records import dataclass
 from ...ir.rename import substitute_body, substitute_exp
 from ...ir.traverse import free_in_body, free_in_stm, index_atoms, live
 from ...ir.types import Atom, Name, Type, Var

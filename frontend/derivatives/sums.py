@@ -8,10 +8,11 @@ Nothing of the size of both is made. What the row computes beside is kept in an 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.core import Body, Copied, Hist, Iota, Lambda, Loop, Param, Rearrange, Replicate, Screma, Stm
 from ...ir.errors import NOWHERE
+from ...ir.records import dataclass
 from ...ir.rename import substitute_body, substitute_exp, substitute_type
 from ...ir.traverse import all_exps, free_in_lambda, free_in_stm, live, names_in_types
 from ...ir.types import Atom, Name, Var

@@ -7,10 +7,10 @@ of others, the largest of the numbers, which mostly are sizes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from ...ir import scalar
 from ...ir.ops import is_short
+from ...ir.records import dataclass
 from ...ir.scalar import ScalarFailure
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir

@@ -6,8 +6,9 @@ workers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ...ir.records import dataclass
 from ..analysis.widest_type import widest_type
 from ..kernel_ir.nodes import BlockReduce, BlockScan, Declare, Kernel, KStm, LaneShape, Threads
 from ..kernel_ir.traverse import all_statements, statements

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir import core
+from ...ir.records import dataclass
 from ...ir.types import Name, i64
 from ..kernel_ir.nodes import KVar
 from .array_values import copy_into, shape_of

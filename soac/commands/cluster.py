@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import click
 from ..autotune.tuning import INFINITY, node_settings
 from ..checked_settings import misused
 from ..ir.core import FunDef
+from ..ir.records import dataclass
 from ..ir.thresholds import is_node
 from ..session import tuning_file
 from ..settings import Settings

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from ..ir.errors import DataError, Diagnostic, Label, Loc
 from ..ir.floats import LARGEST
+from ..ir.records import dataclass
 from ..ir.scalar import prim_of
 from ..ir.types import Prim
 

@@ -11,8 +11,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from ..frontend.compile import PRELUDE, inspect_source
+from ..frontend.compile import inspect_source
 from ..frontend.elaborate.program import elaborate
+from ..frontend.library import PRELUDE
 from ..frontend.modules.program import Inferred
 from ..frontend.parsing.kernels import PREFIX
 from ..frontend.source import syntax as s

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from ..frontend.compile import PRELUDE
+from ..frontend.library import PRELUDE
 from ..ir.core import Body, Prog
 from ..ir.show import show_loc, show_located
 from ..ir.traverse import bodies

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from soac.data.read_write import read_values
-from soac.frontend.compile import compile_text, prelude
+from soac.frontend.compile import compile_text
+from soac.frontend.library import known_prelude
 from soac.frontend.source.declarations import ValDec
 from soac.ir.interpret import interpret
 from tests.docs.test_language import INTERNAL
@@ -25,7 +26,7 @@ def test_the_page_is_as_written() -> None:
 
 def test_every_function_is_there() -> None:
     listed = {re.sub(r"[()]", "", one.name) for one in SCRIPT["builtins"]()}
-    assert listed | INTERNAL == {dec.name for dec in prelude().decs if isinstance(dec, ValDec)}
+    assert listed | INTERNAL == {dec.name for dec in known_prelude().module.decs if isinstance(dec, ValDec)}
 
 
 @pytest.mark.slow

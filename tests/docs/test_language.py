@@ -20,7 +20,7 @@ import pytest
 import soac
 from soac.cli import run_cli
 from soac.data.read_write import read_values
-from soac.frontend.compile import prelude
+from soac.frontend.library import known_prelude
 from soac.frontend.source.declarations import ValDec
 from soac.frontend.source.numeric_modules import members
 from soac.ir.types import Prim
@@ -101,7 +101,7 @@ def is_described(name: str) -> bool:
 
 
 def test_the_whole_prelude_is_there() -> None:
-    names = {dec.name for dec in prelude().decs if isinstance(dec, ValDec)}
+    names = {dec.name for dec in known_prelude().module.decs if isinstance(dec, ValDec)}
     assert len(names) > 80
     assert [name for name in sorted(names - INTERNAL) if not is_described(name)] == []
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from soac.frontend.compile import known_prelude, load_modules
+from soac.frontend.compile import load_modules
+from soac.frontend.library import known_prelude
 from soac.frontend.modules.program import infer
 from soac.frontend.source.text import Reach
 from soac.frontend.typing.show import Shower

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from dataclasses import FrozenInstanceError, field, replace
+from typing import ClassVar
 
 import pytest
 
@@ -70,3 +71,51 @@ def test_copies_are_equal() -> None:
     node = Deeper("a", (1, 2), [3], 4)
     assert copy.deepcopy(node) == node
     assert copy.copy(node).held is node.held
+
+
+@dataclass(slots=True)
+class Counter:
+    """Of what is seen."""
+
+    name: str
+    count: int = field(default=3, init=False)
+    seen: set[int] = field(default_factory=set, init=False)
+    limits: dict[str, int] = field(default_factory=dict)
+    LEVELS: ClassVar[tuple[int, ...]] = (1, 2)
+
+
+@dataclass(slots=True)
+class Waiting:
+    """As `Counter`, with no base and no pseudo-field, so that its slots are made here."""
+
+    name: str
+    count: int = field(default=3, init=False)
+    seen: set[int] = field(default_factory=set, init=False)
+    limits: dict[str, int] = field(default_factory=dict)
+    last: int | None = None
+
+
+@pytest.mark.parametrize("cls", [Counter, Waiting])
+def test_fields_that_are_no_arguments(cls: type[Counter]) -> None:
+    one, other = cls("a"), cls("a", limits={"b": 1})
+    assert (one.count, one.seen, one.limits, other.limits) == (3, set(), {}, {"b": 1})
+    one.seen.add(1)
+    assert not other.seen
+    assert cls.__match_args__[:2] == ("name", "limits")
+    with pytest.raises(TypeError, match="count"):
+        cls("a", count=1)  # type: ignore
+    with pytest.raises(TypeError, match=rf"{cls.__name__}\.__init__\(\) missing .*'name'"):
+        cls()  # type: ignore
+
+
+def test_a_pseudo_field_is_none() -> None:
+    assert Counter.LEVELS == (1, 2)
+    assert "LEVELS" not in [f.name for f in dataclasses.fields(Counter)]
+
+
+def test_a_default_that_changes_is_refused() -> None:
+    with pytest.raises(ValueError, match="some"):
+
+        @dataclass(slots=True)
+        class Wrong:  # type: ignore
+            some: list[int] = []  # noqa: RUF012

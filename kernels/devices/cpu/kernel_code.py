@@ -10,10 +10,11 @@ code of less effort comes first (`quick_code.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NoReturn
 
 from ....ir.errors import IRError
+from ....ir.records import dataclass
 from ...kernel_ir.nodes import FAR, Kernel
 from ...kernel_ir.values import symbol_of
 from .. import disk_cache as disk

@@ -13,9 +13,9 @@ import ctypes
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from ....ir.records import dataclass
 from ....ir.types import Prim
 from ...analysis.launch_work import launch_work
 from ...kernel_ir.nodes import Kernel, KVar

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
+from ....ir.records import dataclass
 from .driver import Step
 
 NAMES = ("libcuda.so.1", "nvcuda.dll")

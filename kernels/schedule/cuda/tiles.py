@@ -21,7 +21,6 @@ algebra" (SC'08); PPoPP'17 (locality); Futhark's block and register tiling.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
 
 from ....flatten.tiling.block import Tileable, needed
@@ -29,6 +28,7 @@ from ....flatten.tiling.choose import GRID, REGISTERS, tileable, tiled_with
 from ....ir import core
 from ....ir.core import Stm
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.traverse import free_in_lambda, free_in_stm
 from ....ir.types import Const, Name, Prim, Var, i64
 from ...kernel_ir import nodes as kir

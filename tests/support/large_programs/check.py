@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from soac.frontend.compile import known_prelude
+from soac.frontend.library import known_prelude
 from soac.frontend.parsing.parse import parse_module
 from soac.ir.errors import CompileError, RunError
 from soac.ir.machine import CPU, CUDA

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from soac.flatten.context.trace import Rule
-from soac.frontend.compile import known_prelude
 from soac.frontend.elaborate.program import elaborate
+from soac.frontend.library import known_prelude
 from soac.frontend.modules.program import infer
 from soac.frontend.parsing.desugar_unzipped import plain_calls
 from soac.frontend.parsing.parse import parse_module

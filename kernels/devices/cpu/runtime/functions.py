@@ -8,11 +8,12 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import llvmlite.binding as llvm
 
+from .....ir.records import dataclass
 from ....kernel_ir.values import symbol_of
 from ... import disk_cache as disk
 from . import jit, python_call

@@ -105,7 +105,7 @@ def the_pool() -> Pool:
 def _compiled_pool() -> Pool:
     i64 = ctypes.c_int64
     names = ("soac_pool_run", "soac_pool_grow", "soac_pool_reset", "soac_pool_stop_flag")
-    code = jit.load_text(module("thread_pool", jit.host().triple), names)
+    code = jit.load_text(module("thread_pool", jit.host().triple), names, effort=jit.Effort.AS_WRITTEN)
     run = ctypes.CFUNCTYPE(i64, i64, i64, i64, i64, i64, i64)(code.address(names[0]))
     grow = ctypes.CFUNCTYPE(i64, i64)(code.address(names[1]))
     reset = ctypes.CFUNCTYPE(i64)(code.address(names[2]))
