@@ -34,10 +34,12 @@ from soac.testing.structure import kind_of
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 FOLDERS = (
-    "arrays", "attributes", "control", "filter", "hist", "loops", "nests", "reduce", "scan", "scatter", "slices",
+    "attributes", "control", "filter", "hist", "loops", "nests", "scan", "scatter", "slices",
     "updates",
 )  # fmt: skip
-AT_NIGHT = {name: HERE / name for name in ("derivatives", "functions", "map", "recursion", "sizes")} | {
+AT_NIGHT = {
+    name: HERE / name for name in ("arrays", "derivatives", "functions", "map", "recursion", "reduce", "sizes")
+} | {
     "regress": ROOT / "tests" / "regress",
     "programs": ROOT / "programs",
 }

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,6 +45,7 @@ def nests(draw: st.DrawFn) -> str:
     return text
 
 
+@pytest.mark.whole
 @settings(max_examples=5)
 @given(st.lists(nests(), min_size=10, max_size=10))
 def test_a_nest_fails_only_where_it_has_points(texts: list[str]) -> None:
@@ -58,7 +61,7 @@ def test_a_nest_fails_only_where_it_has_points(texts: list[str]) -> None:
             assert value is None or all(outcome(prog, k, args) == value for prog in others), (text, n, m, d)
 
 
-def outcome(prog: Prepared, entry: int, args: Sequence[object]) -> int | None:
+def outcome(prog: Prepared, entry: int, args: Sequence[Any]) -> int | None:
     try:
         ((found,), _) = prog.run(f"e{entry}", args, Thresholds())
     except RunError:

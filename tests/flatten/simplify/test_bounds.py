@@ -85,7 +85,8 @@ def kept_in_bounds(draw: st.DrawFn, depth: int) -> str:
     return place
 
 
-@settings(max_examples=40)
+@pytest.mark.whole
+@settings(max_examples=20)
 @given(st.integers(1, DEPTH).flatmap(kept_in_bounds))
 def test_what_keeps_an_index_in_bounds_is_proved(place: str) -> None:
     assert are_safe(place)
