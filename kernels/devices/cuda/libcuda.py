@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
-
-from ....ir.records import dataclass
 
 NAMES = ("libcuda.so.1", "nvcuda.dll")
 _MAJOR, _MINOR = 75, 76
