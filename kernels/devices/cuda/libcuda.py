@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
-from ....ir.records import dataclass
-from .driver import Step
+if TYPE_CHECKING:
+    from .driver import Step
 
 NAMES = ("libcuda.so.1", "nvcuda.dll")
 _MAJOR, _MINOR = 75, 76
