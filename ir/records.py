@@ -3,7 +3,7 @@
 `dataclasses.dataclass` writes and compiles six functions for a class, half a millisecond: a fifth of the time that a
 small program takes from its text to its result. Here comparison, hash and text are closures over the names of the
 fields. So is `__init__` of few fields, with the code of `_INITS` under the names of the fields, and a third faster than
-that of `dataclasses`, which sets what is frozen by name; where there is more to do, it is written at the first call.
+that of `dataclasses`, which sets what is frozen by name; where there is more to do, that one is made at the first call.
 All else is as there, so that `fields`, `replace` and `match` see no difference; a class that inherits from one is made
 here too, with the fields that `dataclasses` finds.
 """
@@ -81,7 +81,7 @@ def _with_slots(plain: type) -> type | None:
 def _methods(cls: type, frozen: bool, eq: bool) -> Mapping[str, Any]:
     """The methods of a class, but for those that it has itself."""
     fields = dataclasses.fields(cls)
-    found = {"__init__": _init(cls) or _first_init(cls), "__repr__": _shown}
+    found = {"__init__": _init(cls) or _first_init(cls, frozen), "__repr__": _shown}
     if frozen:
         found |= {"__setattr__": _refused, "__delattr__": _refused}
         found |= {"__getstate__": _state, "__setstate__": _restore}
@@ -165,41 +165,23 @@ _INITS = (_init_1, _init_2, _init_3, _init_4, _init_5)
 """An `__init__` for each number of fields, over what stores them."""
 
 
-def _first_init(cls: type) -> Callable[..., None]:
-    """An `__init__` that puts the written one in its place, and calls it."""
+def _first_init(cls: type, frozen: bool) -> Callable[..., None]:
+    """An `__init__` that puts the one of `dataclasses` in its place, and calls it."""
 
     def init(self: Any, *args: Any, **keywords: Any) -> None:
-        method = _written_init(cls)
+        parts: dict[str, Any] = {"__annotations__": {}}
+        for f in dataclasses.fields(cls):
+            parts["__annotations__"][f.name] = f.type
+            parts[f.name] = dataclasses.field(default=f.default, default_factory=f.default_factory, init=f.init)
+        if (after := getattr(cls, "__post_init__", None)) is not None:
+            parts["__post_init__"] = after
+        twin = dataclasses.dataclass(repr=False, eq=False, frozen=frozen, slots=True)(type(cls.__name__, (), parts))
+        method: Any = vars(twin)["__init__"]
+        method.__qualname__ = f"{cls.__qualname__}.__init__"
         cls.__init__ = method
         method(self, *args, **keywords)
 
     return init
-
-
-def _written_init(cls: type) -> Callable[..., None]:
-    """An `__init__` of any number of fields, with factories, and `__post_init__`, as a text that Python compiles."""
-    known: dict[str, Any] = {"_unset": MISSING, "_set": object.__setattr__}
-    params, lines = ["self"], list[str]()
-    for at, f in enumerate(dataclasses.fields(cls)):
-        slot = getattr(cls, f.name, None)
-        known |= {f"_put{at}": slot.__set__ if ismemberdescriptor(slot) else None, f"_default{at}": f.default}
-        known[f"_make{at}"] = f.default_factory
-        value = f.name
-        if f.default_factory is not MISSING:
-            params += [f"{f.name}=_unset"] if f.init else []
-            value = f"_make{at}() if {f.name} is _unset else {f.name}" if f.init else f"_make{at}()"
-        elif f.init:
-            params += [f.name if f.default is MISSING else f"{f.name}=_default{at}"]
-        elif f.default is MISSING:
-            continue
-        else:
-            value = f"_default{at}"
-        lines += [f"_put{at}(self, {value})" if ismemberdescriptor(slot) else f"_set(self, {f.name!r}, {value})"]
-    lines += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
-    exec(f"def __init__({', '.join(params)}):\n " + "\n ".join(lines or ["pass"]), known)  # noqa: S102  of names of fields
-    method: Any = known["__init__"]
-    method.__qualname__ = f"{cls.__qualname__}.__init__"
-    return method
 
 
 def _shown(self: Any) -> str:

@@ -36,14 +36,24 @@ class Neighbour:
     shift: int
 
 
-def neighbours(kernel: Kernel) -> dict[str, Neighbour]:
-    """For the variables of loads of a kernel, the loads that theirs are neighbours of, less than a vector away."""
+Near = dict[str, Neighbour]
+"""Of a list of statements: the variables of loads that are near others of the list, with these."""
+
+
+def neighbours(kernel: Kernel) -> dict[int, Near]:
+    """For the lists of statements of a kernel, by identity, what is near each other: less than a vector away. Passes
+    write lists out again with the names that they had, so a list that stands in several places has none where these
+    disagree."""
     assert kernel.lanes is not None, "lanes are chosen before a kernel is printed"
-    return dict(_found(Environment(assigned(kernel.body)), kernel.body, kernel.lanes.width))
+    found: dict[int, Near] = {}
+    for place, near in _found(Environment(assigned(kernel.body)), kernel.body, kernel.lanes.width):
+        found[place] = near if found.get(place, near) == near else {}
+    return {place: near for place, near in found.items() if near}
 
 
-def _found(known: Environment, stms: tuple[KStm, ...], width: int) -> Iterator[tuple[str, Neighbour]]:
+def _found(known: Environment, stms: tuple[KStm, ...], width: int) -> Iterator[tuple[int, Near]]:
     firsts: dict[Row, list[tuple[int, KVar]]] = {}
+    found: Near = {}
     for stm in stms:
         match stm:
             case KLet(var, KLoad(array, index)) if array.prim.bytes >= SMALLEST:
@@ -52,7 +62,7 @@ def _found(known: Environment, stms: tuple[KStm, ...], width: int) -> Iterator[t
                 others = firsts.setdefault((array, tuple(sorted(poly.items()))), [])
                 near = [Neighbour(first, place - at) for at, first in others if 0 < abs(place - at) < width]
                 if near:
-                    yield var.name, near[0]
+                    found[var.name] = near[0]
                 else:
                     others.append((place, var))
             case _:
@@ -62,3 +72,4 @@ def _found(known: Environment, stms: tuple[KStm, ...], width: int) -> Iterator[t
                     yield from _found(known, inside, width)
         if isinstance(stm, KLet):
             known.note(stm)
+    yield id(stms), found

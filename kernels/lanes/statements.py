@@ -77,8 +77,13 @@ from .values import (
 def statements(e: Lanes, stms: tuple[KStm, ...]) -> None:
     """A list of statements; what it allocated is freed at its end."""
     mark = arena_mark(e) if any(isinstance(s, Alloc) for s in stms) else None
+    near = e.beside.get(id(stms), {})
     for stm in stms:
-        statement(e, stm)
+        match stm:
+            case KLet(var, KLoad(array, index)) if var.name in near:
+                e.env[var.name] = load_beside(e, array, index, near[var.name])
+            case _:
+                statement(e, stm)
     if mark is not None:
         arena_release(e, mark)
 
@@ -92,8 +97,6 @@ def unfreed(e: Lanes, stms: tuple[KStm, ...]) -> None:
 def statement(e: Lanes, stm: KStm) -> None:
     """One statement. Raises IRError for what only machines with threads have."""
     match stm:
-        case KLet(var, KLoad(array, index)) if (near := e.beside.get(var.name)) is not None:
-            e.env[var.name] = load_beside(e, array, index, near)
         case KLet(var, rhs):
             e.env[var.name] = value_of(e, rhs)
         case Declare():

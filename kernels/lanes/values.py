@@ -16,7 +16,7 @@ from ...ir.types import Const, Prim
 from ..analysis.uniformity import DeadAfter, Facts
 from ..kernel_ir.nodes import KArray, Kernel, KVar, Operand
 from ..llvm.text import SCALAR, Code, Vec, literal, llvm_type, vector
-from .neighbours import Neighbour
+from .neighbours import Near
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Place:
 @dataclass(slots=True)
 class Lanes:
     """The emitter of one kernel: where code goes, how many lanes there are at this point, which are on; `ahead`: the
-    indices of loads that are fetched ahead (`prefetch.py`); `beside`: the variables of loads near other ones
+    indices of loads that are fetched ahead (`prefetch.py`); `beside`: for lists of statements the loads near other ones
     (`neighbours.py`); `streams`: the arrays whose whole vectors are written past the caches
     (`passes/nontemporal_stores.py`), `streamed`: has one been."""
 
@@ -89,7 +89,7 @@ class Lanes:
     mask: Mask | None = None
     in_threads: bool = False
     ahead: frozenset[str] = frozenset()
-    beside: Mapping[str, Neighbour] = field(default_factory=dict[str, Neighbour])
+    beside: Mapping[int, Near] = field(default_factory=dict[int, Near])
     streams: frozenset[KArray] = frozenset()
     streamed: bool = False
     env: dict[str, LaneValue | Slot] = field(default_factory=dict)

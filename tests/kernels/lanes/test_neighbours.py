@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from llvmlite.binding import parse_assembly
 
 from soac.ir.core import Level
 from soac.ir.ops import Op
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim, i64
 from soac.kernels.devices.cpu.runtime.jit import Host, has_shifts
-from soac.kernels.kernel_ir.nodes import KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, Space, Store, Threads
+from soac.kernels.kernel_ir.nodes import KArray, Kernel, KIf, KLet, KLoad, KOp, KStm, KVar, Space, Store, Threads
 from soac.kernels.lanes.module import emit
 from soac.kernels.lanes.neighbours import neighbours
 from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes
@@ -76,7 +79,22 @@ def test_stores_between() -> None:
     """What is written between two loads is read by the second."""
     made = choose_lanes(sums(Prim.F32, [0, 1], 0), LaneSettings(width=16, unroll=4))
     assert neighbours(made) == {}
-    assert list(neighbours(choose_lanes(sums(Prim.F32, [0, 1]), LaneSettings(width=16, unroll=4)))) == ["v1"]
+    (near,) = neighbours(choose_lanes(sums(Prim.F32, [0, 1]), LaneSettings(width=16, unroll=4))).values()
+    assert list(near) == ["v1"]
+
+
+def test_names_of_copies() -> None:
+    """A pass that writes a body twice keeps its names: in the second copy the first load is in a branch."""
+    kernel = sums(Prim.F32, [0, 1])
+    (loop,), y = kernel.body, kernel.arrays[1]
+    assert isinstance(loop, Threads)
+    early, first, _, late, second, *_ = loop.body
+    never, v0, v1 = KVar("never", Prim.BOOL), KVar("v0", Prim.F32), KVar("v1", Prim.F32)
+    inside = KIf(never, (first, Store(y, INDEX, v0)), ())
+    body = (early, KLet(never, KOp(Op.LT, Prim.I64, (INDEX, i64(0)))), inside, late, second, Store(y, INDEX, v1))
+    made = choose_lanes(replace(kernel, body=(loop, Threads(INDEX, i64(0), N, body))), LaneSettings(width=16, unroll=4))
+    assert set(neighbours(made)) == {id(loop.body)}
+    parse_assembly(emit((made,))).verify()
 
 
 @settings(max_examples=25, deadline=None)

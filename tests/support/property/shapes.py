@@ -194,7 +194,7 @@ SHAPES: dict[str, Shape] = {
     "split_at_rows": Shape(with_late_rows, (0, *DEEP)),
     "fuse_map_scatter": Shape(with_map_scatter, (0, *DEEP)),
     "fuse_horizontally": Shape(with_neighbours, (0, *DEEP)),
-    "fuse_sums": Shape(with_sums, (0, *DEEP)),
+    "fuse_hists": Shape(with_sums, (0, *DEEP)),
     "fuse_gather": Shape(with_gathered, (0, *DEEP)),
     "join": Shape(with_joined, DEEP),
     "read_through_filters": Shape(with_filter, (0, *DEEP)),
