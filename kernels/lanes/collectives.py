@@ -113,7 +113,7 @@ def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
     loop = full_thread_loop if stm.full else thread_loop
     e.ahead = own_places(e.kernel, stm)
     loop(e, stm.index, stm.lo, stm.hi, body, join if unroll > 1 else _nothing)
-    e.ahead = frozenset()
+    e.ahead = {}
     with e.shaped(e.width, 1):
         return reduce_lanes(e, stm.op, accumulators(1), False, run)
 
@@ -203,7 +203,7 @@ def block_scan(e: Lanes, stm: BlockScan, run: Run, run_keeping: Run) -> None:
 
     e.ahead = own_places(e.kernel, stm)
     thread_loop(e, stm.index, stm.lo, stm.hi, body, _nothing)
-    e.ahead = frozenset()
+    e.ahead = {}
     for var, value in zip(stm.carry_out, read_scalars(e, carry, slots), strict=True):
         e.env[var.name] = value
 

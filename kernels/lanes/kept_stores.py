@@ -49,7 +49,7 @@ def store_kept(e: Lanes, stm: BlockScan, kept: KeptStores, run: Run) -> None:
 
     e.ahead = own_places(e.kernel, stm)
     thread_loop(e, stm.index, stm.lo, stm.hi, body, lambda: None)
-    e.ahead = frozenset()
+    e.ahead = {}
     end = code.op(f"load i64, ptr {position}")
     first = scalar(e, operand(e, stm.carry[0]))
     total = code.op(f"add i64 {first}, {code.op(f'sub i64 {end}, {start}')}")

@@ -43,11 +43,11 @@ GATHERED = 4
 
 def load(e: Lanes, array: KArray, index: Operand) -> LaneValue:
     """An element for each lane: by one scalar access, a vector for a group, or a gather, as the index has it."""
-    return load_at(e, array, as_index(e, index), isinstance(index, KVar) and index.name in e.ahead)
+    return load_at(e, array, as_index(e, index), _ahead(e, index))
 
 
-def load_at(e: Lanes, array: KArray, i: LaneValue, ahead: bool = False) -> LaneValue:
-    """As `load`, of an index that is a value; `ahead`: lines behind a run are asked for."""
+def load_at(e: Lanes, array: KArray, i: LaneValue, ahead: int = 0) -> LaneValue:
+    """As `load`, of an index that is a value; lines `ahead` bytes behind a run are asked for."""
     place, prim = e.places[array], array.prim
     if place.lanes:
         return loaded(e, prim, _load_private(e, place, prim, i))
@@ -57,10 +57,14 @@ def load_at(e: Lanes, array: KArray, i: LaneValue, ahead: bool = False) -> LaneV
             raw = e.code.op(f"load {element}, ptr {address(e, element, place.pointer, text)}, align {prim.bytes}")
             return Uniform(prim, from_memory(e.one, prim, raw))
         case Linear(_, _, 1 | -1, _):
-            return loaded(e, prim, _load_run(e, place, prim, i, ahead and array.space is Space.GLOBAL))
+            return loaded(e, prim, _load_run(e, place, prim, i, ahead if array.space is Space.GLOBAL else 0))
         case _:
             pointers = _pointers(e, prim, place.pointer, vectors(e, i))
             return loaded(e, prim, tuple(gather(e, prim, p, m) for p, m in zip(pointers, full_mask(e), strict=True)))
+
+
+def _ahead(e: Lanes, index: Operand) -> int:
+    return e.ahead.get(index.name, 0) if isinstance(index, KVar) else 0
 
 
 def load_beside(e: Lanes, array: KArray, index: Operand, near: Neighbour) -> LaneValue:
@@ -68,7 +72,7 @@ def load_beside(e: Lanes, array: KArray, index: Operand, near: Neighbour) -> Lan
     place, prim, i, source = e.places[array], array.prim, as_index(e, index), e.env[near.source.name]
     whole = e.mask is None and e.unroll > 1 and e.width * prim.bytes >= LINE and not place.lanes
     if not (whole and isinstance(i, Linear) and i.stride == 1 and isinstance(source, Varying)):
-        return load_at(e, array, i, isinstance(index, KVar) and index.name in e.ahead)
+        return load_at(e, array, i, _ahead(e, index))
     t, late = vector(memory_type(prim), e.width), near.shift > 0
     pairs = zip(source.texts, source.texts[1:], strict=False)
     shared = [_shifted(e, t, x, y, near.shift % e.width) for x, y in pairs]
@@ -170,13 +174,13 @@ def masked_store(e: Lanes, prim: Prim, pointer: str, value: str, mask: str) -> N
     e.code.call_void(name, ((t, value), ("ptr", pointer), ("i32", str(prim.bytes)), (bits, mask)))
 
 
-def _load_run(e: Lanes, place: Place, prim: Prim, index: Linear, fetched: bool) -> tuple[str, ...]:
+def _load_run(e: Lanes, place: Place, prim: Prim, index: Linear, ahead: int) -> tuple[str, ...]:
     t, raw = vector(memory_type(prim), e.width), []
     for j in range(e.unroll):
         pointer = _run_start(e, place, prim, index, j)
         if e.mask is None:
-            if fetched and j * e.width * prim.bytes % LINE == 0:
-                fetch(e.code, pointer)
+            if ahead and j * e.width * prim.bytes % LINE == 0:
+                fetch(e.code, pointer, ahead)
             x = e.code.op(f"load {t}, ptr {pointer}, align {prim.bytes}")
         else:
             x = masked_load(e, prim, pointer, _run_mask(e, index, e.mask, j))

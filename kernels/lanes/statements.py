@@ -58,6 +58,7 @@ from .flags import publish, wait_for
 from .interleaved import load_row, store_row
 from .kept_stores import store_kept
 from .memory import alloc, arena_mark, arena_release, atomic, load, load_beside, store
+from .prefetch import rows_of_a_loop
 from .row_scans import row_scan
 from .tiles import load_tile, store_tile
 from .values import (
@@ -119,7 +120,9 @@ def statement(e: Lanes, stm: KStm) -> None:
             while_loop(e, stm, statements)
         case Threads(index, lo, hi, body):
             begins, copies = before_line(e, stm), only_copies(stm)
+            e.ahead = rows_of_a_loop(e.kernel, stm)
             thread_loop(e, index, lo, hi, lambda: statements(e, body), lambda: None, begins, copies)
+            e.ahead = {}
         case BlockReduce():
             block_reduce(e, stm, statements)
         case BlockScan() if (kept := kept_stores(stm)) is not None:

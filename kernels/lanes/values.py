@@ -75,8 +75,8 @@ class Place:
 @dataclass(slots=True)
 class Lanes:
     """The emitter of one kernel: where code goes, how many lanes there are at this point, which are on; `ahead`: the
-    indices of loads that are fetched ahead (`prefetch.py`); `beside`: for lists of statements the loads near other ones
-    (`neighbours.py`); `streams`: the arrays whose whole vectors are written past the caches
+    indices of loads that are fetched ahead, and by how many bytes (`prefetch.py`); `beside`: for lists of statements
+    the loads near other ones (`neighbours.py`); `streams`: the arrays whose whole vectors are written past the caches
     (`passes/nontemporal_stores.py`), `streamed`: has one been."""
 
     code: Code
@@ -88,7 +88,7 @@ class Lanes:
     peeled: bool
     mask: Mask | None = None
     in_threads: bool = False
-    ahead: frozenset[str] = frozenset()
+    ahead: Mapping[str, int] = field(default_factory=dict[str, int])
     beside: Mapping[int, Near] = field(default_factory=dict[int, Near])
     streams: frozenset[KArray] = frozenset()
     streamed: bool = False
