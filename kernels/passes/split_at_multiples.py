@@ -47,7 +47,7 @@ Pair = tuple[Operand, Operand]
 
 def split_at_multiples(kernel: Kernel) -> Kernel:
     """The kernel with its thread loops in pieces where that removes divisions; the same one where there are none."""
-    splitter = _Splitter(assigned(kernel.body), prims_of(kernel), Environment(divides=True))
+    splitter = _Splitter(assigned(kernel.body), prims_of(kernel), Environment(divides=True), "s")
     body = rewritten(kernel.body, splitter.statement)
     return replace(kernel, body=body) if splitter.made else kernel
 
@@ -69,19 +69,34 @@ Cuts = dict[str, _Cut]
 
 
 @dataclass(slots=True)
-class _Splitter:
-    """`mutable`: variables that are assigned; `prims`: the types of all; `values`: what is known of them; `made` counts
-    the names made."""
+class LoopSplitter:
+    """A rewriting of the loops over threads of a kernel. `mutable`: variables that are assigned; `prims`: the types of
+    all; `values`: what is known of them; `mark` is in the names made, which `made` counts."""
 
     mutable: frozenset[str]
     prims: Mapping[str, Prim]
     values: Environment
+    mark: str
     made: int = 0
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
+        """What a statement becomes; None: what it is, with the statements inside rewritten."""
         if isinstance(stm, KLet):
             self.values.note(stm)
         return self.loop(stm) if isinstance(stm, Threads) else None
+
+    def loop(self, stm: Threads) -> tuple[KStm, ...]:
+        """What a loop over threads becomes."""
+        raise NotImplementedError
+
+    def name(self, base: str, prim: Prim) -> KVar:
+        """A new variable."""
+        self.made += 1
+        return KVar(f"{base}.{self.mark}{self.made}", prim)
+
+
+class _Splitter(LoopSplitter):
+    __slots__ = ()
 
     def loop(self, stm: Threads) -> tuple[KStm, ...]:
         """The loop in pieces, or as it is."""
@@ -141,10 +156,6 @@ class _Splitter:
                 code.out.append(KLet(both, KOp(Op.AND, Prim.BOOL, (good, holds))))
                 good = both
         return good
-
-    def name(self, base: str, prim: Prim) -> KVar:
-        self.made += 1
-        return KVar(f"{base}.s{self.made}", prim)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from ..kernel_ir.traverse import (
     stored_arrays,
 )
 from .peel_boundaries import is_plain
-from .split_at_multiples import DIVISIONS, FAR, prims_of
+from .split_at_multiples import DIVISIONS, FAR, LoopSplitter, prims_of
 
 MOST_PARTS = 8
 """The largest divisor."""
@@ -52,7 +52,7 @@ TRUE = Const(Prim.BOOL, True)
 
 def split_residues(kernel: Kernel) -> Kernel:
     """The kernel with the elements of a quotient side by side; the same one where no index is divided."""
-    parts = _Parts(assigned(kernel.body), prims_of(kernel), Environment())
+    parts = _Parts(assigned(kernel.body), prims_of(kernel), Environment(), "p")
     body = rewritten(kernel.body, parts.statement)
     return replace(kernel, body=body) if parts.made else kernel
 
@@ -67,20 +67,8 @@ class _Division:
     signed: bool
 
 
-@dataclass(slots=True)
-class _Parts:
-    """`mutable`: variables that are assigned; `prims`: the types of all; `values`: what is known of them; `made` counts
-    the names made."""
-
-    mutable: frozenset[str]
-    prims: Mapping[str, Prim]
-    values: Environment
-    made: int = 0
-
-    def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
-        if isinstance(stm, KLet):
-            self.values.note(stm)
-        return self.loop(stm) if isinstance(stm, Threads) else None
+class _Parts(LoopSplitter):
+    __slots__ = ()
 
     def loop(self, stm: Threads) -> tuple[KStm, ...]:
         """The loop with a copy of its body for each remainder, or as it is."""
@@ -195,10 +183,6 @@ class _Parts:
         choice = KLet(first, KOp(Op.LT, Prim.I64, (k, before)))
         chosen = KLet(start, KOp(Op.SELECT, Prim.I64, (first, stm.lo, late)))
         yield For(k, count, (choice, chosen, at, *renamed.rewritten(stm.body)))
-
-    def name(self, base: str, prim: Prim) -> KVar:
-        self.made += 1
-        return KVar(f"{base}.p{self.made}", prim)
 
 
 @dataclass(slots=True)

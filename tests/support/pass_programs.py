@@ -120,7 +120,7 @@ def wrapped(w: Writer) -> str:
 
 
 def parted(w: Writer) -> str:
-    """Indices divided by small numbers, of an element and what lies beside it."""
+    """Indices divided by small numbers, of an element and its neighbours."""
     t, n, by = w.type(), w.size(), w.number(2, 8)
     w.array(t, n)
     w.scalar(w.number(-9, 9))

@@ -1,4 +1,4 @@
-"""Views of memory against NumPy's: strides, offsets and what lies side by side, for up to four dimensions."""
+"""Views of memory against NumPy's: strides, offsets and what is contiguous, for up to four dimensions."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def runtime() -> Runtime:
 @contextmanager
 def runtime_beside() -> Iterator[None]:
     """The runtime is made by another thread meanwhile, where it is not yet: its machine code needs a processor but not
-    the interpreter. What fails there is left to whoever needs the runtime."""
+    the interpreter. What fails there fails again where the runtime is needed."""
     if _Holder.runtime is not None:
         yield
         return
