@@ -45,3 +45,14 @@ def test_a_collector_that_is_off_stays_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_others_have_frozen_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collector, "frozen", False)
+    gc.freeze()
+    with paused_collector():
+        pass
+    assert gc.get_freeze_count() > 0
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: pytest.fail("counted again"))
+    with paused_collector():
+        pass
