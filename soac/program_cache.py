@@ -130,7 +130,7 @@ def find(text: str, file: str, reach: Reach, compile: Callable[[], Compiled]) ->
         return None
     try:
         return _restored(data, place, file, compile)
-    except (ValueError, TypeError, LookupError, AttributeError, AssertionError, NotPlain):
+    except (ValueError, TypeError, LookupError, AttributeError, AssertionError, NotPlain, RecursionError):
         return None  # written by other software, or by hand: the program is compiled, and the entry written anew
 
 

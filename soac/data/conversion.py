@@ -6,14 +6,17 @@ import numpy as np
 
 from ..ir import scalar
 from ..ir.types import Prim
-from .value import Value, is_float, type_of
+from .value import Value, data_error, is_float, is_shape, shape_text, type_of
 
 
 def converted(value: Value, prim: Prim) -> tuple[Value, tuple[int, ...] | None]:
-    """A value with elements of another type, and where the first number is that has no value there, if there is one."""
+    """A value with elements of another type, and where the first number is that has no value there, if there is one.
+    Raises `DataError` D0106 where nothing of that shape, which has no elements then, could have addresses."""
     if type_of(value).prim is prim:
         return value, None
     array = np.asarray(value)
+    if not is_shape(prim, array.shape):
+        raise data_error("D0106", f"a value of type {shape_text(value)} is too large for elements of {prim.value}")
     with np.errstate(all="ignore"):
         turned = scalar.elements_as(array, prim)
     wrong = _changed(array, turned, prim)

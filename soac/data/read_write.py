@@ -35,7 +35,7 @@ from .binary import (
 )  # fmt: skip
 from .conversion import converted
 from .text import Text, read_text_value, skip_space, write_text
-from .value import Value, ValueType, data_error, does_not_fit, is_float, shape_text, type_of
+from .value import Value, ValueType, data_error, does_not_fit, is_float, is_shape, shape_text, type_of
 
 TOLERANCE = 0.002
 MOST_WRITTEN = 8  # elements of a value that a hint writes out
@@ -138,7 +138,7 @@ def _check_types(values: list[Value], places: list[tuple[int, int]], expect: Seq
 def _conversion(value: Value, want: ValueType, spelling: bytes) -> str | None:
     """How a value spelt so could be given instead; None where nothing gives a value of that rank."""
     prim = type_of(value).prim
-    if value.ndim != want.rank:
+    if value.ndim != want.rank or not is_shape(want.prim, np.shape(value)):
         return None
     turned, lost = converted(value, want.prim)
     if lost is not None:

@@ -10,15 +10,22 @@ import struct
 import sys
 import time
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from soac.data.dataset_types import bounds_of
+from soac import program_cache
+from soac.data.dataset_types import bounds_of, read_as, wanted_of
 from soac.data.read_write import read_values
+from soac.data.value import ValueType
 from soac.frontend.compile import compile_text
+from soac.frontend.source.text import Reach
 from soac.ir.errors import CompileError, DataError, IRError
 from soac.ir.parse import parse_exp
+from soac.ir.types import Prim
+from soac.kernels.devices import disk_cache as disk
+from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.kernel_ir.parse import parse_kernel
 from soac.testing.scripts import MAX_DEPTH, read_script
 from tests.support.fuzz.__main__ import input_of
@@ -43,6 +50,22 @@ def test_a_zip_whose_directory_points_before_the_file() -> None:
     data[-6:-2] = struct.pack("<I", 5)
     with pytest.raises(DataError, match="D0105"):
         read_values(bytes(data), "a.npz")
+
+
+def test_no_elements_of_a_shape_that_wider_ones_cannot_have() -> None:
+    data = b"b\2\2  u8" + struct.pack("<qq", 2**62, 0)
+    with pytest.raises(DataError, match="D0104"):
+        read_values(data, "a.bin", [ValueType(Prim.F64, 2)])
+    with pytest.raises(DataError, match="D0106"):
+        read_as(data, "a.bin", [wanted] if (wanted := wanted_of("[][]f64")) else [])
+
+
+def test_a_cache_entry_that_is_nested_deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its digest is right: it was not written by soac."""
+    monkeypatch.setenv("SOAC_CACHE_DIR", str(tmp_path))
+    body = b"[" * 100_000
+    disk.put(jit.user_cache(), program_cache.key("", "a.soac", Reach.PROJECT), sha256(body).digest() + body)
+    assert program_cache.find("", "a.soac", Reach.PROJECT, lambda: pytest.fail("compiled")) is None
 
 
 def test_bounds_that_are_no_floats() -> None:
