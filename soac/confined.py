@@ -15,6 +15,7 @@ import math
 import os
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -83,6 +84,14 @@ def _over(why: str) -> RunError:
 
 
 # ---- the child ----------------------------------------------------------------------------------------------------
+
+
+def is_lifeline(pipe: int) -> bool:
+    """Whether this is the number of a pipe that a parent has left open here."""
+    try:
+        return stat.S_ISFIFO(os.fstat(pipe).st_mode)
+    except OSError:
+        return False
 
 
 def confine(limits: Limits, project: Path, lifeline: int) -> None:

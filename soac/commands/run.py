@@ -104,8 +104,10 @@ def _run(
     time_limit: float, memory_limit: int, confined: int | None,
 ) -> int:  # fmt: skip
     if confined is not None:
-        from ..confined import Limits, confine
+        from ..confined import Limits, confine, is_lifeline
 
+        if not is_lifeline(confined):
+            raise click.UsageError("`--confined` is what soac gives to its child, with a pipe; use `--untrusted`")
         settings = replace(settings, reach=Reach.UNTRUSTED)
         confine(Limits(time_limit, memory_limit << 20, settings.threads or 1), file.parent, confined)
     session = open_program(file, settings)

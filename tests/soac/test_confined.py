@@ -104,6 +104,16 @@ def test_processes_sockets_and_files_are_refused(tmp_path: Path) -> None:
     assert found.stdout.split() == ["True"] * 8, found.stderr
 
 
+@pytest.mark.parametrize("pipe", ["-1", "0", "999"])
+def test_a_lifeline_that_is_no_pipe_is_refused(tmp_path: Path, pipe: str) -> None:
+    (tmp_path / "a.soac").write_text(INDEX)
+    command = [sys.executable, "-m", "soac", "run", f"--confined={pipe}", "a.soac", "[5]", "0"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with open(os.devnull) as nothing:
+        found = subprocess.run(command, cwd=tmp_path, env=env, text=True, stdin=nothing, capture_output=True)
+    assert (found.returncode, "use `--untrusted`" in found.stderr) == (2, True), found.stderr
+
+
 @pytest.mark.parametrize("which", [signal.SIGKILL, signal.SIGINT])
 def test_the_child_ends_with_its_parent(tmp_path: Path, which: signal.Signals) -> None:
     (tmp_path / "a.soac").write_text(FOREVER)

@@ -32,7 +32,7 @@ SEPARATOR = b"\0"
 
 
 def words_of(source: Random) -> bytes:
-    """A command with options that it has, or nearly, and operands."""
+    """A command with options that it shows, or nearly, and operands: hidden ones confine the process that has them."""
     name = source.choice(RUN_IN_PROCESS)
     command = LazyGroup.get_command(cli, click.Context(cli), name)  # type: ignore[arg-type]
     assert command is not None
@@ -42,7 +42,8 @@ def words_of(source: Random) -> bytes:
         words.append(source.choice(list(command.commands)))
         command = command.commands[words[-1]]
     words += ["a.soac"] if source.random() < 0.6 and name != "dataset" else []
-    options = [option for param in command.params for option in param.opts if option.startswith("-")]
+    shown = [param for param in command.params if not getattr(param, "hidden", False)]
+    options = [option for param in shown for option in param.opts if option.startswith("-")]
     for _ in range(source.randrange(5)):
         kind = source.random()
         if kind < 0.5 and options:
