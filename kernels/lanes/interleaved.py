@@ -5,6 +5,10 @@
 The elements of all lanes lie in stride*(W - 1) + n places, which are read by vectors of W, the last of which ends with
 them. Each x_c picks its lanes from these, two vectors at a time. What is written must be whole: n = stride. Where lanes
 are off, so are their elements. Where the index is not such, elements are read and written one by one.
+
+Longer rows are read and written one by one, and transposed in registers (`tiles.py`), C columns at once. Of a row that
+has fewer, C elements are read and written all the same, where these are elements of rows behind it, which are written
+later; where there are none behind it, as many as it has.
 """
 
 from __future__ import annotations
@@ -12,15 +16,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Prim
-from ..kernel_ir.nodes import KArray, LoadRow, Space, StoreRow
+from ..kernel_ir.nodes import COLUMNS, KArray, LoadRow, Space, StoreRow
 from ..llvm.ops import apply
 from ..llvm.text import memory_type, vector
 from .memory import address, as_index, load_at, loaded, masked_load, masked_store, store_at, stored
+from .tiles import joined, shuffled, transposed
 from .values import Lanes, LaneValue, Linear, Uniform, Varying, operand
 
-WIDEST = 8
-"""The largest stride for which vectors are read and shuffled."""
+PICKED = 5
+"""The largest stride for which each column picks its elements from vectors of several rows."""
+WIDEST = 32
+"""The largest stride."""
 
 
 def load_row(e: Lanes, stm: LoadRow) -> None:
@@ -30,8 +38,17 @@ def load_row(e: Lanes, stm: LoadRow) -> None:
         for k, var in enumerate(stm.vars):
             e.env[var.name] = load_at(e, stm.array, _moved(e, i, k))
         return
+    if i.stride > PICKED and e.mask is not None:
+        for k, var in enumerate(stm.vars):
+            e.env[var.name] = load_at(e, stm.array, _moved(e, i, k))
+        return
     columns: list[list[str]] = [[] for _ in stm.vars]
     for group in range(e.unroll):
+        if i.stride > PICKED:
+            rows = _Rows(e, prim, _start(e, stm.array, i, group), i.stride, count)
+            for column, made in zip(columns, rows.load(), strict=True):
+                column.append(made)
+            continue
         parts = _parts(e, stm.array, i, group, count)
         for k, column in enumerate(columns):
             column.append(_picked(e, prim, parts, [k + lane * i.stride for lane in range(e.width)]))
@@ -46,6 +63,12 @@ def store_row(e: Lanes, stm: StoreRow) -> None:
     if not isinstance(i, Linear) or i.stride != count or not _is_dense(stm.array, i, count):
         for k, value in enumerate(values):
             store_at(e, stm.array, _moved(e, i, k), value)
+        return
+    if count > PICKED and e.mask is None:
+        columns = [stored(e, value) for value in values]
+        for group in range(e.unroll):
+            rows = _Rows(e, prim, _start(e, stm.array, i, group), count, count)
+            rows.store([column[group] for column in columns])
         return
     t, columns = vector(memory_type(prim), e.width), [stored(e, value) for value in values]
     for group in range(e.unroll):
@@ -123,3 +146,76 @@ def _picked(e: Lanes, prim: Prim, parts: Sequence[tuple[int, str]], places: Sequ
         listed = ", ".join(f"i32 {lane}" for lane in order)
         made = e.code.op(f"shufflevector {t} {made}, {t} {part}, <{e.width} x i32> <{listed}>")
     return made
+
+
+# ---- long rows ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a group of lanes: `count` elements each, `pitch` apart, the first of them at `start`."""
+
+    e: Lanes
+    prim: Prim
+    start: str
+    pitch: int
+    count: int
+
+    @property
+    def chunk(self) -> int:
+        """Columns that are transposed at once, a power of two: as few as hold a row."""
+        return min(self.e.width, COLUMNS, 1 << (self.count - 1).bit_length())
+
+    @property
+    def firsts(self) -> tuple[int, ...]:
+        """The first column of each chunk; the last chunk ends with the row, or is all of it."""
+        last = max(0, self.count - self.chunk)
+        return (*range(0, last, self.chunk), last)
+
+    def load(self) -> list[str]:
+        """A vector for each column."""
+        e, t, chunk = self.e, memory_type(self.prim), self.chunk
+        columns: dict[int, str] = {}
+        for first in self.firsts:
+            parts = [self.row(r * self.pitch + first) for r in range(e.width)]
+            vectors = [joined(e.code, t, parts[k::chunk], chunk) for k in range(chunk)]
+            columns |= dict(enumerate(transposed(e.code, t, vectors, e.width), first))
+        return [columns[k] for k in range(self.count)]
+
+    def row(self, at: int) -> str:
+        """The elements of a chunk from this one on; what is behind the last row is not read."""
+        last = self.pitch * (self.e.width - 1) + self.count - self.chunk
+        t, place = vector(memory_type(self.prim), self.chunk), self.place(min(at, last))
+        part = self.e.code.op(f"load {t}, ptr {place}, align {self.prim.bytes}")
+        if at <= last:
+            return part
+        order = (min(lane + at - last, self.chunk - 1) for lane in range(self.chunk))
+        return shuffled(self.e.code, memory_type(self.prim), part, "poison", self.chunk, order)
+
+    def store(self, columns: list[str]) -> None:
+        """The way back, row by row: what of a chunk is behind its row is overwritten by the next one."""
+        e, t, chunk, half = self.e, memory_type(self.prim), self.chunk, self.chunk // 2
+        columns += ["poison"] * (chunk - self.count)
+        made = [transposed(e.code, t, columns[first : first + chunk], e.width) for first in self.firsts]
+        for r in range(e.width):
+            for first, vectors in zip(self.firsts, made, strict=True):
+                here, at = vectors[r % chunk], r * self.pitch + first
+                lanes = r - r % chunk
+                if self.count >= chunk or at + chunk <= self.pitch * e.width:
+                    self.put(here, lanes, chunk, at)
+                else:
+                    for k in (0, self.count - half):
+                        self.put(here, lanes + k, half, at + k)
+
+    def put(self, x: str, lane: int, count: int, at: int) -> None:
+        """Store `count` lanes."""
+        t = memory_type(self.prim)
+        part = (
+            x
+            if count == self.e.width
+            else shuffled(self.e.code, t, x, "poison", self.e.width, range(lane, lane + count))
+        )
+        self.e.code.do(f"store {vector(t, count)} {part}, ptr {self.place(at)}, align {self.prim.bytes}")
+
+    def place(self, at: int) -> str:
+        return address(self.e, memory_type(self.prim), self.start, str(at))

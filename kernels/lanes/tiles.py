@@ -119,11 +119,6 @@ class _Tile:
         """Columns that are moved at once: a transposition of all would need more registers than there are."""
         return self.columns // 2
 
-    def shuffled(self, x: str, y: str, width: int, lanes: Iterable[int]) -> str:
-        """Lanes of x (from 0) and y (from `width`)."""
-        t, listed = vector(self.element, width), [f"i32 {lane}" for lane in lanes]
-        return self.code.op(f"shufflevector {t} {x}, {t} {y}, <{len(listed)} x i32> <{', '.join(listed)}>")
-
     def at(self, pointer: str, index: str) -> str:
         return self.code.op(f"getelementptr {self.element}, ptr {pointer}, i64 {index}")
 
@@ -237,43 +232,49 @@ def _load(tile: _Tile, columns: int, first: str) -> None:
     def row(k: int) -> str:
         """Rows k, k + columns, .. side by side."""
         parts = [tile.load(columns, tile.row(first, r)) for r in range(k, tile.width, columns)]
-        return _joined(tile, parts, columns)
+        return joined(tile.code, tile.element, parts, columns)
 
-    for k, column in enumerate(_transposed(tile, [row(k) for k in range(columns)])):
+    for k, column in enumerate(transposed(tile.code, tile.element, [row(k) for k in range(columns)], tile.width)):
         tile.store(tile.width, column, tile.column(first, k))
 
 
 def _store(tile: _Tile, columns: int, first: str) -> None:
     made = [tile.load(tile.width, tile.column(first, k)) for k in range(columns)]
-    for k, rows in enumerate(_transposed(tile, made)):
+    for k, rows in enumerate(transposed(tile.code, tile.element, made, tile.width)):
         for r in range(k, tile.width, columns):
             part = rows
             if columns < tile.width:
-                part = tile.shuffled(rows, "poison", tile.width, range(r - k, r - k + columns))
+                part = shuffled(tile.code, tile.element, rows, "poison", tile.width, range(r - k, r - k + columns))
             tile.store(columns, part, tile.row(first, r))
 
 
-def _joined(tile: _Tile, parts: list[str], width: int) -> str:
+def shuffled(code: Code, element: str, x: str, y: str, width: int, lanes: Iterable[int]) -> str:
+    """Lanes of x (from 0) and y (from `width`)."""
+    t, listed = vector(element, width), [f"i32 {lane}" for lane in lanes]
+    return code.op(f"shufflevector {t} {x}, {t} {y}, <{len(listed)} x i32> <{', '.join(listed)}>")
+
+
+def joined(code: Code, element: str, parts: list[str], width: int) -> str:
     """Vectors of that width side by side as one."""
     while len(parts) > 1:
         pairs = zip(parts[::2], parts[1::2], strict=True)
-        parts = [tile.shuffled(x, y, width, range(2 * width)) for x, y in pairs]
+        parts = [shuffled(code, element, x, y, width, range(2 * width)) for x, y in pairs]
         width *= 2
     return parts[0]
 
 
-def _transposed(tile: _Tile, rows: list[str]) -> list[str]:
+def transposed(code: Code, element: str, rows: list[str], width: int) -> list[str]:
     """n vectors of blocks of n lanes: element r of block b of vector k becomes element k of block b of vector r."""
     rows, step = list(rows), 1
     while step < len(rows):
-        lanes = range(tile.width)
+        lanes = range(width)
         for r in range(len(rows)):
             if r & step:
                 continue
             x, y = rows[r], rows[r + step]
-            low = [tile.width + lane - step if lane & step else lane for lane in lanes]
-            high = [tile.width + lane if lane & step else lane + step for lane in lanes]
-            rows[r], rows[r + step] = (tile.shuffled(x, y, tile.width, pick) for pick in (low, high))
+            low = [width + lane - step if lane & step else lane for lane in lanes]
+            high = [width + lane if lane & step else lane + step for lane in lanes]
+            rows[r], rows[r + step] = (shuffled(code, element, x, y, width, pick) for pick in (low, high))
         step *= 2
     return rows
 
@@ -283,12 +284,23 @@ def _load_dense(tile: _Tile, columns: int) -> None:
     count = columns * tile.width
     rows = tile.load(count, "%0")
     for k in range(columns):
-        tile.store(tile.width, tile.shuffled(rows, "poison", count, range(k, count, columns)), tile.column("0", k))
+        tile.store(
+            tile.width,
+            shuffled(tile.code, tile.element, rows, "poison", count, range(k, count, columns)),
+            tile.column("0", k),
+        )
 
 
 def _store_dense(tile: _Tile, columns: int) -> None:
     made = [tile.load(tile.width, tile.column("0", k)) for k in range(columns)]
     made += ["poison"] * (columns == 3)
     picks = (i % columns * tile.width + i // columns for i in range(columns * tile.width))
-    rows = tile.shuffled(_joined(tile, made, tile.width), "poison", len(made) * tile.width, picks)
+    rows = shuffled(
+        tile.code,
+        tile.element,
+        joined(tile.code, tile.element, made, tile.width),
+        "poison",
+        len(made) * tile.width,
+        picks,
+    )
     tile.store(columns * tile.width, rows, "%0")

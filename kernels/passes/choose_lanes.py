@@ -10,9 +10,21 @@ from dataclasses import replace
 
 from ...ir.records import dataclass
 from ..analysis.widest_type import widest_type
-from ..kernel_ir.nodes import BlockReduce, BlockScan, Declare, Kernel, KStm, LaneShape, Threads
+from ..kernel_ir.nodes import (
+    BlockReduce,
+    BlockScan,
+    Declare,
+    Kernel,
+    KStm,
+    LaneShape,
+    LoadRow,
+    StoreRow,
+    Threads,
+)
 from ..kernel_ir.traverse import all_statements, statements
 
+LONG_ROW = 6
+"""Elements of a row that is read or written by more than a few shuffles."""
 MOST_ACCUMULATORS = 12
 """Accumulators of a thread of which two groups still find registers."""
 
@@ -35,9 +47,19 @@ def choose_lanes(kernel: Kernel, settings: LaneSettings) -> Kernel:
     vectors too."""
     size = body_size(kernel.body)
     adds = accumulates(kernel.body)
-    unroll = settings.unroll or (4 if size <= 50 else 2 if size <= (200 if adds else 100) else 1)
+    unroll = settings.unroll or (
+        1 if has_long_rows(kernel.body) else 4 if size <= 50 else 2 if size <= (200 if adds else 100) else 1
+    )
     width = settings.width or max(4, settings.vector_bits // widest_type(kernel.body).bits)
     return replace(kernel, lanes=LaneShape(width, unroll, size <= settings.peel_limit))
+
+
+def has_long_rows(stms: tuple[KStm, ...]) -> bool:
+    """Whether threads read or write rows whose columns are independent work enough."""
+    return any(
+        (isinstance(s, LoadRow) and len(s.vars) >= LONG_ROW) or (isinstance(s, StoreRow) and len(s.values) >= LONG_ROW)
+        for s in all_statements(stms)
+    )
 
 
 def accumulates(stms: tuple[KStm, ...]) -> bool:

@@ -46,8 +46,8 @@ from ..kernel_ir.traverse import (
     with_children,
 )
 
-WIDEST = 8
-"""The largest stride of a row."""
+WIDEST, PICKED = 32, 8
+"""The largest stride of a row, and of one whose columns are picked by shuffles each for itself."""
 LONE = 4
 """The largest stride of an element that has no neighbours."""
 
@@ -148,7 +148,7 @@ class _Rows:
         """Straight code with its rows."""
         placed: dict[int, list[KStm]] = {}
         for row in _rows(one for one in accesses if isinstance(stms[one.number], KLet)):
-            if row[0].stride <= LONE or row[0].stride <= LONE * (row[-1].offset - row[0].offset):
+            if _pays(row):
                 placed |= {one.number: [] for one in row} | {min(one.number for one in row): self.load(row, stms)}
         for row in _rows(one for one in accesses if isinstance(stms[one.number], Store)):
             if [one.offset - row[0].offset for one in row] == list(range(row[0].stride)):
@@ -188,6 +188,14 @@ class _Rows:
     def name(self, base: str, prim: Prim) -> KVar:
         self.made += 1
         return KVar(f"{base}_i{self.made}", prim)
+
+
+def _pays(row: list[_Access]) -> bool:
+    """Whether loads have neighbours enough: of a long row, all of its columns are made."""
+    stride, span = row[0].stride, row[-1].offset - row[0].offset
+    if stride > PICKED:
+        return max(LONE, span) < LONE * len({one.offset for one in row})
+    return stride <= LONE * max(1, span)
 
 
 def _rows(accesses: Iterable[_Access]) -> list[list[_Access]]:
