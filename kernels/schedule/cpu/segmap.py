@@ -12,9 +12,9 @@ from dataclasses import replace
 from ....ir import core
 from ....ir.core import Body, Fix, Param, SegSpace, Stm
 from ....ir.errors import Loc
-from ....ir.ops import Op
+from ....ir.ops import EXPENSES, Expense, Op
 from ....ir.records import dataclass
-from ....ir.traverse import bodies, free_in_stm
+from ....ir.traverse import all_stms, bodies, free_in_stm
 from ....ir.types import Atom, Const, Name, Type, Var, i64
 from ...analysis.cost import EXTENT, cost_at, lanes_of
 from ...kernel_ir import nodes as kir
@@ -248,16 +248,33 @@ def can_loop(s: Points) -> LanesKernel | str:
     if len(s.exp.space.dims) < 2 or s.spread is not None or any(t.shape for t in s.exp.ret):
         return "its points are no elements of rows"
     width = s.exp.space.widths[-1]
-    if isinstance(width, Const) and int(width.value) >= SHORT_ROW:
+    if isinstance(width, Const) and int(width.value) >= short_row(s.exp):
         return "rows are not short"
     return looped_kernel(s)
 
 
 def are_short(s: Points, _looped: LanesKernel) -> Atom:
-    """bool: have rows fewer than `SHORT_ROW` elements, and are there enough of them?"""
+    """bool: have rows fewer than `short_row` elements, and are there enough of them?"""
     h, (*_, rows, width) = s.h, s.exp.space.widths
-    short = h.op(Op.LT, width, i64(SHORT_ROW), base="short")
+    short = h.op(Op.LT, width, i64(short_row(s.exp)), base="short")
     return at_least(h, h.choice(short, rows, i64(0), "rows"), 2 * FEW)
+
+
+def short_row(exp: core.SegMap) -> int:
+    """The length from which on rows keep the lanes busy: the longer, the fewer bytes of rows that are read and written
+    an element moves; longer too where it calls functions, for which no lane should be idle."""
+    *outer, inner = exp.space.indices
+    of_rows, of_elements = (dependents(exp.body.stms, set(names)) for names in (outer, {inner}))
+    moved, calls = sum(t.prim.bytes for t in exp.ret), False
+    for stm in exp.body.stms:
+        names = {p.name for p in stm.pat}
+        if of_elements.isdisjoint(names):
+            continue
+        for one in all_stms(Body((stm,), ())):
+            if isinstance(one.exp, core.Index) and not of_rows.isdisjoint(names):
+                moved += one.pat[0].type.prim.bytes
+            calls |= isinstance(one.exp, core.PrimOp) and EXPENSES[one.exp.op] is Expense.CALL
+    return max(SHORT_ROW if calls else 1, min(2 * SHORT_ROW, SHORT_BYTES // moved))
 
 
 def launch_looped(s: Points, looped: LanesKernel) -> None:
@@ -285,8 +302,9 @@ SEGMAP: Table = (
 # ---- where lanes run ----------------------------------------------------------------------------------------------
 
 SHORT, LONG = 4, 1024
-SHORT_ROW = 8
-"""Rows of fewer elements leave most lanes idle."""
+SHORT_ROW, SHORT_BYTES = 8, 40
+"""Rows of fewer elements leave most lanes idle; of this many bytes that they read and write, twice as many elements at
+most, a lane does not read and write them in fewer instructions."""
 FEW = 32
 """With fewer points the lanes of half of the groups or more are not all on; these gather what others read in tiles."""
 

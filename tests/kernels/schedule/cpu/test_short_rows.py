@@ -24,6 +24,9 @@ entry far [n][d][k] (table: [n][d]f32) (xs: [k]f32): [k][d]f32 =
   map (\\x -> table[i64.f32 (f32.exp (f32.log (f32.sin x + 2))) % n]) xs
 entry scaled [n][d] (table: [n][d]f32) (ws: [n]f32) (vs: [d]f32): [n][d]f32 =
   map2 (\\row w -> map2 (\\x v -> if x > 0.5 then x * w else v) row vs) table ws
+entry filled [k] (d: i64) (is: [k]i64): [k][d]f32 = map (\\i -> replicate d (f32.i64 i)) is
+entry marked [k] (d: i64) (is: [k]i64): [k][]u8 =
+  map (\\i -> replicate (d + 1) 7 with [i % (d + 1)] = u8.i64 i) is
 entry shared [n][d][k] (table: *[n][d]f32) (is: [k]i64): ([k][d]f32, *[n][d]f32) =
   let rows = map (\\i -> table[i]) is
   in (rows, if n > 0 && d > 0 then table with [0, 0] = -1 else table)
@@ -35,7 +38,7 @@ def program() -> soac.Program:
     return soac.compile(PROGRAM)
 
 
-@pytest.mark.parametrize("d", [0, 1, 2, 3, SHORT_ROW - 1, SHORT_ROW, 17])
+@pytest.mark.parametrize("d", [0, 1, 2, 4, 5, SHORT_ROW, 9, 10, 17])
 @pytest.mark.parametrize("k", [0, 1, 2 * FEW - 1, 2 * FEW, 300])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_rows(program: soac.Program, d: int, k: int, threads: int) -> None:
@@ -63,6 +66,10 @@ def test_rows(program: soac.Program, d: int, k: int, threads: int) -> None:
     check("chosen", [table, other, mixed], np.where(mixed[:, None] < 0, other, table[mixed]))
     check("far", [table, xs], table[(np.sin(xs) + 2).astype(int)])
     check("scaled", [table, ws, vs], np.where(table > 0.5, table * ws[:, None], vs))
+    check("filled", [d, numbers], np.repeat(numbers[:, None], d, axis=1))
+    marked = np.full((k, d + 1), 7, np.uint8)
+    marked[np.arange(k), numbers % (d + 1)] = numbers
+    check("marked", [d, numbers], marked)
     changed = table.copy()
     changed[:1, :1] = -1
     check("shared", [table.copy(), numbers], table[numbers], changed)
