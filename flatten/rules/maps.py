@@ -6,6 +6,7 @@ G(Σ, map (λx̄ → e) x̄s)  ⟶  G((Σ, ⟨x̄ ∈ x̄s⟩), e)          [G2]
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from ...ir.attributes import has_attr
@@ -56,6 +57,9 @@ from ..versions.irregular import lengths_of, sequential_version
 from ..versions.parallelism import exploitable, exploitable_stm, holds_uniform, holds_varying, is_mixed, is_sequential
 from ..versions.product_defaults import in_threads_pays
 from .interchange import in_columns
+
+FEW = 8
+"""Rows of up to this many elements, known to be so, are made by a thread."""
 
 
 def distributable(flow: Flow, nest: Nest, stm: Stm) -> bool:
@@ -109,12 +113,32 @@ def body_versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], stm: Stm, f: 
 
 
 def gives_rows(f: Lambda) -> bool:
-    """Whether a function gives rows as they lie, and computes but scalars: each of their elements is for a thread."""
-    views = (Index, Rearrange, Copied, Copy)
+    """Whether a function gives rows as they lie, or filled with a number, some elements replaced, and computes but
+    scalars: each of their elements is for a thread."""
+    own = {p.name for p in f.params} | {p.name for stm in f.body.stms for p in stm.pat}
     return any(t.shape for t in f.ret) and all(
-        weight_of(s.exp) < HEAVY and (isinstance(s.exp, views) or not any(p.type.shape for p in s.pat))
-        for s in f.body.stms
+        _is_row(stm, own) if any(p.type.shape for p in stm.pat) else weight_of(stm.exp) < HEAVY for stm in f.body.stms
     )
+
+
+def _is_row(stm: Stm, own: set[Name]) -> bool:
+    """Whether a statement of a function that binds `own` gives a row as it lies, or one that is filled."""
+    match stm.exp:
+        case Index() | Rearrange() | Copied() | Copy():
+            return True
+        case Replicate() | Iota():
+            return _is_long(stm, own)
+        case Update(_, dims, _, _):
+            return _is_long(stm, own) and all(isinstance(dim, Fix) for dim in dims)
+        case _:
+            return False
+
+
+def _is_long(stm: Stm, own: set[Name]) -> bool:
+    """Whether the row that a statement gives has a size that is the same for all points, and may have many elements."""
+    sizes = stm.pat[0].type.shape
+    points = math.prod(int(size.value) if isinstance(size, Const) else FEW + 1 for size in sizes)
+    return points > FEW and own.isdisjoint(size.name for size in sizes if isinstance(size, Var))
 
 
 def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice: Choice, in_thread: Lambda) -> Rule:

@@ -167,7 +167,17 @@ RULES = {
         "reduce (map2 (+)) (replicate m 0) (map2 (\\xs y -> let s = i32.sum (map (* y) ys) in map (+ s) xs) xss ys)",
         {Rule.GR_RED},
     ),
-    "replicate in a nest": ("[n][k]i32", "map (\\y -> replicate k y) ys", {Rule.G1}),
+    "replicate in a nest": ("[n][k]i32", "map (\\y -> replicate k y) ys", {Rule.G2, Rule.G1}),
+    "elements of a filled row replaced": (
+        "[n][]i32",
+        "map (\\y -> replicate (m + 2) y with [i64.i32 (y % 2)] = 7 with [m] = y * y) ys",
+        {Rule.G2, Rule.UPDATE},
+    ),
+    "an element replaced by another": (
+        "[n][]i64",
+        "map (\\y -> let is = iota (m + 2) with [m] = i64.i32 y in is with [i64.i32 (y % 2)] = is[m]) ys",
+        {Rule.UPDATE},
+    ),
     "update in a nest": (
         "[n][m]i32",
         "map2 (\\xs y -> let zs = scan (+) 0 xs in if m > 0 then copy zs with [0] = y else zs) xss ys",
