@@ -27,7 +27,7 @@ from .host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostIf, Host
 from .kernel_ir.dedup import Kernels
 from .schedule.by_hand import launch_by_hand
 from .schedule.cpu import lanes_over_rows, seghist, segmap
-from .schedule.cpu.filters import filters_in
+from .schedule.cpu.filters import counts_apart, filters_in
 from .schedule.cpu.scan_and_map import followers_in, run_both
 from .schedule.cpu.segmap import SEGSCATTER, sequential
 from .schedule.cpu.unroll_and_jam_loop import gen_soac
@@ -127,6 +127,7 @@ def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) 
     saved, h.out = h.out, []
     filters, turned, followers = h.filters, h.turned, h.followers
     if h.machine.name == CPU.name:
+        stms = counts_apart(h.names, stms)
         h.filters, h.turned = filters_in(stms, result), turned_in(stms, result)
         h.followers = followers_in(stms, result, h.filters)
     guards, waiting = comparisons(Body(stms, ())), {one.scan.pat[0].name for one in h.followers.values()}

@@ -17,10 +17,10 @@ from dataclasses import replace
 
 from ....ir import core
 from ....ir.core import Body, Convert, Fix, If, Index, PrimOp, Stm
-from ....ir.ops import Op
-from ....ir.rename import substitute_body
-from ....ir.traverse import free_in_body, free_in_stm
-from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
+from ....ir.ops import Op, is_short
+from ....ir.rename import rename_exp, substitute_body
+from ....ir.traverse import all_stms, free_in_body, free_in_stm
+from ....ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT
 from ...kernel_ir import nodes as kir
 from ..host_builder import Filter, Made
@@ -29,9 +29,49 @@ from ..soacs import is_simple, k_lambda, put
 from ..space import bind_segment, output, row_of
 from ..statements import gen_body
 from ..table import Schedule, Segop
+from .packed_panels import needed
 from .segscan import Chain, carry_of, chain_of, hand_on, link_of, number_of, reduced
 
 # ---- which scans are filters ----------------------------------------------------------------------------------------
+
+
+def counts_apart(names: Names, stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
+    """The statements with a scan of its own for each filter whose counts are one of several scans: a filter in one pass
+    is worth more than reading once what several of them read."""
+    scatters = (stm.exp for stm in stms if isinstance(stm.exp, core.SegScatter))
+    keeps = {place[1]: place[0] for exp in scatters if (place := _place(exp)) is not None}
+    return tuple(one for stm in stms for one in _scans_apart(names, stm, keeps))
+
+
+def _scans_apart(names: Names, stm: Stm, keeps: Mapping[Name, Name]) -> tuple[Stm, ...]:
+    """The scans of a statement: those that count what `keeps` says, each for itself, and the others."""
+    match stm.exp:
+        case core.SegScan(core.Level.THREAD, space, (_, _, *_) as scans, body, ret) if len(space.dims) == 1:
+            pass
+        case _:
+            return (stm,)
+    if any(len(scan.neutral) != 1 for scan in scans) or not all(map(is_cheap, all_stms(body))):
+        return (stm,)
+    left, groups = [*range(len(stm.pat))], list[list[int]]()
+    for k in range(len(scans)):
+        kept = [j for j in left if j >= len(scans) and stm.pat[j].name == keeps.get(stm.pat[k].name)]
+        if kept:
+            groups.append([k, *kept])
+            left = [j for j in left if j not in groups[-1]]
+    if groups and left and left[0] >= len(scans):
+        groups[0] += left
+    elif left:
+        groups.append(left)
+    if len(groups) == 1:
+        return (stm,)
+    made: list[Stm] = []
+    for group in groups:
+        results = tuple(body.result[k] for k in group)
+        own = Body(tuple(needed(body, [a.name for a in results if isinstance(a, Var)], ())), results)
+        its_scans, types = tuple(scans[k] for k in group if k < len(scans)), tuple(ret[k] for k in group)
+        exp = replace(stm.exp, scans=its_scans, body=own, ret=types)
+        made.append(replace(stm, pat=tuple(stm.pat[k] for k in group), exp=rename_exp(exp, names)))
+    return tuple(made)
 
 
 def filters_in(stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Mapping[Name, Filter]:
@@ -62,6 +102,17 @@ def _filter_of(where: int, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> F
         return None
     one = Filter(scan, total, tuple(s for s in scratch if s is not None), scatter, ())
     return _alone(one, stms, result)
+
+
+def is_cheap(stm: Stm) -> bool:
+    """Whether computing a statement once more costs little."""
+    match stm.exp:
+        case PrimOp(op):
+            return is_short(op)
+        case core.Loop() | core.Apply() | core.Screma() | core.Scatter() | core.Hist():
+            return False
+        case _:
+            return True
 
 
 def _place(exp: core.SegScatter) -> tuple[Name, Name] | None:
@@ -120,11 +171,22 @@ def _is_total(stm: Stm, counts: Name, width: Atom, made: Mapping[Name, Stm]) -> 
             pass
         case _:
             return False
-    before = made[at.name].exp if isinstance(at, Var) and at.name in made else None
-    is_last = before == PrimOp(Op.SUB, Prim.I64, (width, i64(1)))
-    if isinstance(at, Const) and isinstance(width, Const):
-        is_last = at.value == width.value - 1
-    return array == counts and is_last
+    (base, offset), (end, size) = _apart(at, made), _apart(width, made)
+    return array == counts and (base, offset) == (end, size - 1)
+
+
+def _apart(number: Atom, made: Mapping[Name, Stm]) -> tuple[Name | None, int]:
+    """A number as a variable, None where it is constant, and how far apart from that it is."""
+    offset = 0
+    while isinstance(number, Var):
+        match made[number.name].exp if number.name in made else None:
+            case PrimOp(Op.ADD, Prim.I64, (x, Const(_, more))):
+                number, offset = x, offset + int(more)
+            case PrimOp(Op.SUB, Prim.I64, (x, Const(_, less))):
+                number, offset = x, offset - int(less)
+            case _:
+                return number.name, offset
+    return None, offset + int(number.value)
 
 
 def _alone(one: Filter, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Filter | None:

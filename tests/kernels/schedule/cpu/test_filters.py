@@ -25,6 +25,12 @@ entry several [n] (xs: [n]i32): ([]i32, []f64, []bool) =
   unzip3 (map (\\x -> (x, f64.i32 x, x > 3)) (filter (> 0) xs))
 entry flags [n] (xs: [n]i32): ([]i32, [n]bool) = (filter (> 0) xs, map (> 0) xs)
 entry counts [n] (xs: [n]i32): ([]i32, [n]i64) = (filter (> 0) xs, scan (+) 0 (map (\\x -> i64.bool (x > 0)) xs))
+entry signs [n] (xs: [n]i32): ([]i32, []i64) =
+  (filter (> 0) xs, filter (\\i -> xs[i] < 0) (iota n))
+entry thirds [n] (xs: [n]i32): ([]i32, [n]i32, []i32, []i32, [n]bool) =
+  (filter (> 2) xs, scan (+) 0 xs, filter (\\x -> x > -2 && x <= 2) xs, filter (<= -2) xs, map (> 2) xs)
+entry steps [n] (xs: [n]i32): []i32 =
+  map i32.i64 (filter (\\i -> (xs[i] > 0) != (xs[i+1] > 0)) (iota (i64.max 1 n - 1)))
 entry rounds [n] (xs: [n]i32): []i32 = loop ys = copy xs for i < 3 do filter (> i) (map (+ 1) ys)
 entry updated [n] (xs: [n]i32): []i32 = let ys = filter (> 0) xs in if length ys > 0 then ys with [0] = 7 else ys
 """
@@ -50,6 +56,9 @@ def test_what_is_kept(program: soac.Program, n: int, threads: int) -> None:
         "ints": [kept], "doubles": [kept.astype(np.float64)], "bools": [np.ones(len(kept), bool)],
         "places": [np.flatnonzero(xs > 0)], "several": [kept, kept.astype(np.float64), kept > 3],
         "flags": [kept, xs > 0], "counts": [kept, np.cumsum(xs > 0)],
+        "signs": [kept, np.flatnonzero(xs < 0)],
+        "thirds": [xs[xs > 2], np.cumsum(xs, dtype=np.int32), xs[(xs > -2) & (xs <= 2)], xs[xs <= -2], xs > 2],
+        "steps": [np.flatnonzero(np.diff(xs > 0))],
         "rounds": [(xs + 3)[(xs + 1 > 0) & (xs + 2 > 1) & (xs + 3 > 2)]],
         "updated": [np.append([7], kept[1:]).astype(np.int32)] if len(kept) else [kept],
     }  # fmt: skip
@@ -66,6 +75,12 @@ def test_what_is_kept(program: soac.Program, n: int, threads: int) -> None:
     [
         ("filter (> 0) xs", True),
         ("map (+ 1) (filter (> 0) xs)", True),
+        ("map i32.i64 (filter (\\i -> xs[i] > xs[i+1]) (iota (n - 1)))", True),
+        ("filter (> 0) xs ++ filter (< 0) xs", True),
+        (
+            "let f x = (loop x for _i < x % 9 do 2 * x) > 9 in filter f xs ++ filter (\\x -> f (x - 1)) xs",
+            False,
+        ),
         ("filter (> 0) (map (+ xs[0]) (0i32..<300))", True),
         ("let cs = scan (+) 0 (map (\\x -> i64.bool (x > 0)) xs) in map i32.i64 cs", False),
         ("scatter (copy xs) (map i64.i32 xs) xs", False),
