@@ -14,7 +14,7 @@ from ....ir.core import Body, Fix, Param, SegSpace, Stm
 from ....ir.errors import Loc
 from ....ir.ops import EXPENSES, Expense, Op
 from ....ir.records import dataclass
-from ....ir.traverse import all_stms, bodies, free_in_stm
+from ....ir.traverse import all_stms, bodies, free_in_stm, index_atoms
 from ....ir.types import Atom, Const, Name, Type, Var, i64
 from ...analysis.cost import EXTENT, cost_at, lanes_of
 from ...kernel_ir import nodes as kir
@@ -245,36 +245,65 @@ def launch_found(s: Points, found: LanesKernel) -> None:
 
 def can_loop(s: Points) -> LanesKernel | str:
     """The kernel with a row to a lane, where a point is cheap and its rows may be short; else why not."""
-    if len(s.exp.space.dims) < 2 or s.spread is not None or any(t.shape for t in s.exp.ret):
+    return looped(s, 1)
+
+
+def can_loop_twice(s: Points) -> LanesKernel | str:
+    """As `can_loop`, with a few short rows to a lane."""
+    return looped(s, 2)
+
+
+def looped(s: Points, depth: int) -> LanesKernel | str:
+    """The kernel with loops over the innermost dimensions, where these may be short; else why not."""
+    if len(s.exp.space.dims) <= depth or s.spread is not None or any(t.shape for t in s.exp.ret):
         return "its points are no elements of rows"
-    width = s.exp.space.widths[-1]
-    if isinstance(width, Const) and int(width.value) >= short_row(s.exp):
+    *_, width = s.exp.space.widths
+    few = s.exp.space.widths[-2] if depth > 1 else i64(0)
+    if isinstance(width, Const) and int(width.value) >= short_row(s.exp, depth):
         return "rows are not short"
-    return looped_kernel(s)
+    if isinstance(few, Const) and int(few.value) >= 2 * FEW:
+        return "rows are not few"
+    return looped_kernel(s, depth)
 
 
 def are_short(s: Points, _looped: LanesKernel) -> Atom:
     """bool: have rows fewer than `short_row` elements, and are there enough of them?"""
     h, (*_, rows, width) = s.h, s.exp.space.widths
-    short = h.op(Op.LT, width, i64(short_row(s.exp)), base="short")
+    short = h.op(Op.LT, width, i64(short_row(s.exp, 1)), base="short")
     return at_least(h, h.choice(short, rows, i64(0), "rows"), 2 * FEW)
 
 
-def short_row(exp: core.SegMap) -> int:
-    """The length from which on rows keep the lanes busy: the longer, the fewer bytes of rows that are read and written
-    an element moves; longer too where it calls functions, for which no lane should be idle."""
-    *outer, inner = exp.space.indices
-    of_rows, of_elements = (dependents(exp.body.stms, set(names)) for names in (outer, {inner}))
+def are_few(s: Points, _looped: LanesKernel) -> Atom:
+    """bool: are rows short, but few, and is there much of what has them?"""
+    h, (*_, many, rows, width) = s.h, s.exp.space.widths
+    short = h.op(Op.LT, width, i64(short_row(s.exp, 2)), base="short")
+    few = h.choice(h.op(Op.LT, rows, i64(2 * FEW), base="few"), many, i64(0), "many")
+    return at_least(h, h.choice(short, few, i64(0), "many"), FEW)
+
+
+def short_row(exp: core.SegMap, depth: int) -> int:
+    """The length from which on rows keep the lanes busy, where a lane has the `depth` innermost dimensions else: the
+    longer, the fewer bytes an element moves whose neighbours are not those of the next lane; longer too where it calls
+    functions, for which no lane should be idle."""
+    lane, *inner = exp.space.indices[-1 - depth :]
+    of_lanes, of_elements = (dependents(exp.body.stms, set(names)) for names in ((lane,), inner))
     moved, calls = sum(t.prim.bytes for t in exp.ret), False
     for stm in exp.body.stms:
         names = {p.name for p in stm.pat}
         if of_elements.isdisjoint(names):
             continue
         for one in all_stms(Body((stm,), ())):
-            if isinstance(one.exp, core.Index) and not of_rows.isdisjoint(names):
+            if isinstance(one.exp, core.Index) and not of_lanes.isdisjoint(names) and not _is_along(one.exp, of_lanes):
                 moved += one.pat[0].type.prim.bytes
             calls |= isinstance(one.exp, core.PrimOp) and EXPENSES[one.exp.op] is Expense.CALL
     return max(SHORT_ROW if calls else 1, min(2 * SHORT_ROW, SHORT_BYTES // moved))
+
+
+def _is_along(exp: core.Index, of_lanes: set[Name]) -> bool:
+    """Whether it is the last index of an array alone that differs between lanes."""
+    *first, last = exp.dims
+    others = {exp.array, *(atom.name for atom in index_atoms(tuple(first)) if isinstance(atom, Var))}
+    return of_lanes.isdisjoint(others) and isinstance(last, Fix)
 
 
 def launch_looped(s: Points, looped: LanesKernel) -> None:
@@ -282,11 +311,17 @@ def launch_looped(s: Points, looped: LanesKernel) -> None:
     launch_lanes(s.h, looped, SegSpace(s.exp.space.dims[:-1]), s.stm.loc)
 
 
+def launch_looped_twice(s: Points, looped: LanesKernel) -> None:
+    """A block for each chunk of what has rows."""
+    launch_lanes(s.h, looped, SegSpace(s.exp.space.dims[:-2]), s.stm.loc)
+
+
 POINTS: Table = (
     Schedule("panels", pack, can_pack_points, are_enough_to_pack),
     Schedule("unroll-and-jam", launch_found, can_jam_points, are_enough_to_jam),
     Schedule("block a point", launch_a_point, can_spread, is_long_to_spread),
     Schedule("lanes over rows", launch_looped, can_loop, are_short),
+    Schedule("lanes over few rows", launch_looped_twice, can_loop_twice, are_few),
     Schedule("lanes", launch_found, lambda s: s.lanes),
 )
 SEGMAP: Table = (
@@ -362,32 +397,35 @@ def lanes_kernel(s: Segop[core.SegMap]) -> LanesKernel:
     return sized(s, fill, 1)
 
 
-def looped_kernel(s: Segop[core.SegMap]) -> LanesKernel:
-    """`threads i` over a chunk of the dimension before the innermost one, each with a loop over that."""
-    (inner, width), body = s.exp.space.dims[-1], s.exp.body
-    varying = dependents(body.stms, {inner})
+def looped_kernel(s: Segop[core.SegMap], depth: int) -> LanesKernel:
+    """`threads i` over a chunk of the dimension before the `depth` innermost ones, each with loops over these."""
+    dims = s.exp.space.dims
+
+    def rows(b: Builder, at: tuple[Operand, ...], loops: tuple[tuple[Name, Atom], ...], body: Body) -> None:
+        if not loops:
+            segment_results(b, body, s.outs, at, Mode.THREAD)
+            return
+        varying = dependents(body.stms, {index for index, _ in loops})
+        late = [stm for stm in body.stms if not varying.isdisjoint(p.name for p in stm.pat)]
+        for stm in body.stms:
+            if stm not in late:
+                gen_stm(b, stm, Mode.THREAD)
+        (inner, width), *others = loops
+        k = b.index(inner)
+        b.inside.add((k, b.operand(width)))
+        with b.nested() as stms:
+            rows(b, (*at, k), tuple(others), Body(tuple(late), body.result))
+        b.emit(kir.For(k, b.operand(width), tuple(stms)))
 
     def build(chunk: Chunk) -> Made:
         b = s.h.builder()
-
-        def row(at: tuple[Operand, ...]) -> None:
-            for stm in body.stms:
-                if varying.isdisjoint(p.name for p in stm.pat):
-                    gen_stm(b, stm, Mode.THREAD)
-            k = b.index(inner)
-            b.inside.add((k, b.operand(width)))
-            rest = tuple(stm for stm in body.stms if not varying.isdisjoint(p.name for p in stm.pat))
-            with b.nested() as stms:
-                segment_results(b, Body(rest, body.result), s.outs, (*at, k), Mode.THREAD)
-            b.emit(kir.For(k, b.operand(width), tuple(stms)))
-
-        lanes_over_chunk(b, SegSpace(s.exp.space.dims[:-1]), chunk, row)
+        lanes_over_chunk(b, SegSpace(dims[:-depth]), chunk, lambda at: rows(b, at, dims[-depth:], s.exp.body))
         return s.h.finish(b, s.base)
 
-    first = first_chunk(s.exp.space.widths[-2])
+    first = first_chunk(s.exp.space.widths[-1 - depth])
     made = build(first)
     each = made.cost / EXTENT
-    chunk = chunk_length(each * SHORT_ROW / EXTENT)
+    chunk = chunk_length(each * (SHORT_ROW / EXTENT) ** depth)
     return LanesKernel(made if first is OPEN else build(chunk_of(chunk)), chunk, each, 1)
 
 

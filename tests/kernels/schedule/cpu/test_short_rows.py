@@ -27,6 +27,9 @@ entry scaled [n][d] (table: [n][d]f32) (ws: [n]f32) (vs: [d]f32): [n][d]f32 =
 entry filled [k] (d: i64) (is: [k]i64): [k][d]f32 = map (\\i -> replicate d (f32.i64 i)) is
 entry marked [k] (d: i64) (is: [k]i64): [k][]u8 =
   map (\\i -> replicate (d + 1) 7 with [i % (d + 1)] = u8.i64 i) is
+entry blocks [k][d] (e: i64) (us: [k][d]f32): [k][d][e]f32 = map (map (\\u -> tabulate e (\\j -> u + f32.i64 j))) us
+entry patches [k][d] (e: i64) (us: [k][d]f32): [][d][e]f32 =
+  tabulate_3d (k - e) d e (\\i a b -> us[i+b, a])
 entry shared [n][d][k] (table: *[n][d]f32) (is: [k]i64): ([k][d]f32, *[n][d]f32) =
   let rows = map (\\i -> table[i]) is
   in (rows, if n > 0 && d > 0 then table with [0, 0] = -1 else table)
@@ -70,6 +73,10 @@ def test_rows(program: soac.Program, d: int, k: int, threads: int) -> None:
     marked = np.full((k, d + 1), 7, np.uint8)
     marked[np.arange(k), numbers % (d + 1)] = numbers
     check("marked", [d, numbers], marked)
+    for e in (1, 4):
+        check("blocks", [e, other], other[:, :, None] + np.arange(e))
+        if k >= e:
+            check("patches", [e, other], np.stack([other[b : k - e + b] for b in range(e)], 2))
     changed = table.copy()
     changed[:1, :1] = -1
     check("shared", [table.copy(), numbers], table[numbers], changed)
