@@ -28,6 +28,7 @@ from .values import (
     pointwise,
     vectors,
 )  # fmt: skip
+from .windows import ends_outside
 
 MAX_VALUES = 15
 OUT_OF_MEMORY = -1
@@ -56,6 +57,9 @@ def bounds_check(e: Lanes, stm: BoundsCheck) -> None:
         case Linear(), Uniform():
             ends = _ends_outside(e, index, size)
             with unlikely(e, ends):
+                fail_in_lanes(e, _lanes_outside(e, index, size), stm.site + 1, values)
+        case Varying(_, texts), Uniform(_, n) if texts in e.windows:
+            with unlikely(e, ends_outside(e, e.windows[texts], n)):
                 fail_in_lanes(e, _lanes_outside(e, index, size), stm.site + 1, values)
         case _:
             fail_in_lanes(e, _lanes_outside(e, index, size), stm.site + 1, values)

@@ -27,12 +27,15 @@ from .values import (
     Place,
     Uniform,
     Varying,
+    Window,
     chosen,
     full_mask,
     operand,
+    splat,
     steps,
     vectors,
 )  # fmt: skip
+from .windows import permuted
 
 STACK_ARRAY = 8 << 10
 STACK_TOTAL = 96 << 10
@@ -58,9 +61,31 @@ def load_at(e: Lanes, array: KArray, i: LaneValue, ahead: int = 0) -> LaneValue:
             return Uniform(prim, from_memory(e.one, prim, raw))
         case Linear(_, _, 1 | -1, _):
             return loaded(e, prim, _load_run(e, place, prim, i, ahead if array.space is Space.GLOBAL else 0))
+        case Varying(_, texts) if e.mask is None and (window := e.windows.get(texts)) is not None:
+            return loaded(e, prim, _load_window(e, place, prim, texts, window))
         case _:
             pointers = _pointers(e, prim, place.pointer, vectors(e, i))
             return loaded(e, prim, tuple(gather(e, prim, p, m) for p, m in zip(pointers, full_mask(e), strict=True)))
+
+
+def _load_window(e: Lanes, place: Place, prim: Prim, index: tuple[str, ...], window: Window) -> tuple[str, ...]:
+    """A vector and a permutation for each group; a gather where the window is not known to hold."""
+    code, t = e.code, vector(memory_type(prim), e.width)
+    slots = [code.slot(t) for _ in index]
+    gathered, near, joined = code.fresh("gathered"), code.fresh("near"), code.fresh("taken")
+    code.branch_rarely(e.one.negate(window.holds), gathered, near)
+    code.label(near)
+    for slot, base, offsets, last in zip(slots, window.bases, window.offsets, window.lasts, strict=True):
+        pointer = address(e, memory_type(prim), place.pointer, base)
+        mask = e.vec.ins("icmp ule", Prim.U32, steps(Prim.U32, 0, 1, e.width), splat(e, Prim.U32, last))
+        code.do(f"store {t} {permuted(e, prim, masked_load(e, prim, pointer, mask), offsets)}, ptr {slot}")
+    code.jump(joined)
+    code.label(gathered)
+    for slot, pointers in zip(slots, _pointers(e, prim, place.pointer, index), strict=True):
+        code.do(f"store {t} {gather(e, prim, pointers, ALL_ON)}, ptr {slot}")
+    code.jump(joined)
+    code.label(joined)
+    return tuple(code.op(f"load {t}, ptr {slot}") for slot in slots)
 
 
 def _ahead(e: Lanes, index: Operand) -> int:

@@ -57,6 +57,7 @@ from .control import assign, before_line, conditional, declare, for_loop, only_c
 from .flags import publish, wait_for
 from .interleaved import load_row, store_row
 from .kept_stores import store_kept
+from .linear_division import divided
 from .memory import alloc, arena_mark, arena_release, atomic, load, load_beside, store
 from .prefetch import rows_of_a_loop
 from .row_scans import row_scan
@@ -73,6 +74,7 @@ from .values import (
     scalar,
     vectors,
 )  # fmt: skip
+from .windows import moved
 
 
 def statements(e: Lanes, stms: tuple[KStm, ...]) -> None:
@@ -173,11 +175,18 @@ def operation(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Lane
         linear = linear_form(e, op, prim, args)
         if linear is not None:
             return linear
+    match args:
+        case (Linear() as x, Uniform() as y) if (quotient := divided(e, op, x, y)) is not None:
+            return quotient
+        case _:
+            pass
     if op is Op.SELECT and isinstance(args[0], Uniform):
         return _select_uniform(e, prim, *args)
     if can_fail(op, prim) and op is not Op.POW and isinstance(args[1], Varying):
         args = args[0], _safe_divisor(e, args[1])
-    return pointwise(e, result_type(op, prim), args, lambda v, texts: apply(v, op, prim, texts))
+    made = pointwise(e, result_type(op, prim), args, lambda v, texts: apply(v, op, prim, texts))
+    moved(e, op, args, made)
+    return made
 
 
 def _select_uniform(e: Lanes, prim: Prim, cond: LaneValue, x: LaneValue, y: LaneValue) -> LaneValue:

@@ -46,6 +46,19 @@ class Varying:
 
 
 LaneValue = Uniform | Linear | Varying
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Of indices that are close together, for each group of lanes (`windows.py`): base (an i64 text), what to add to it
+    (a vector of i32), and the largest of that (an i32 text); only where the i1 `holds`."""
+
+    bases: tuple[str, ...]
+    offsets: tuple[str, ...]
+    lasts: tuple[str, ...]
+    holds: str
+
+
 Mask = tuple[str, ...]
 ALL_ON = "splat (i1 true)"
 """The mask of a vector whose lanes are all on."""
@@ -77,7 +90,7 @@ class Lanes:
     """The emitter of one kernel: where code goes, how many lanes there are at this point, which are on; `ahead`: the
     indices of loads that are fetched ahead, and by how many bytes (`prefetch.py`); `beside`: for lists of statements
     the loads near other ones (`neighbours.py`); `streams`: the arrays whose whole vectors are written past the caches
-    (`passes/nontemporal_stores.py`), `streamed`: has one been."""
+    (`passes/nontemporal_stores.py`), `streamed`: has one been; `windows`: what is known of indices, by their texts."""
 
     code: Code
     kernel: Kernel
@@ -92,6 +105,7 @@ class Lanes:
     beside: Mapping[int, Near] = field(default_factory=dict[int, Near])
     streams: frozenset[KArray] = frozenset()
     streamed: bool = False
+    windows: dict[tuple[str, ...], Window] = field(default_factory=dict[tuple[str, ...], Window])
     env: dict[str, LaneValue | Slot] = field(default_factory=dict)
     places: dict[KArray, Place] = field(default_factory=dict)
     scratch: dict[str, str] = field(default_factory=dict)

@@ -18,10 +18,12 @@ import llvmlite.binding as llvm
 
 from .....ir.errors import IRError
 from .....ir.records import dataclass
+from ....llvm.text import PERMUTE
 from ... import disk_cache as disk
 from ...disk_cache import Cache
 from .extrema import MARK, by_range, has_range, written_out
 from .object_symbols import undefined_symbols
+from .permutations import by_elements
 
 ALLOWED = frozenset(
     {
@@ -199,7 +201,11 @@ def optimised(
     module.data_layout = str(machine.target_data)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(2))
     pipeline(texts, builder, effort).run(module, builder)
-    return verified(by_range(str(module))) if ranges and any(MARK in text for text in texts) else module
+    marked = {mark for mark in (MARK, PERMUTE) if any(mark in text for text in texts)}
+    made = by_range(str(module)) if ranges and MARK in marked else ""
+    if PERMUTE in marked:
+        made = by_elements(made or str(module))
+    return verified(made) if made else module
 
 
 def verified(text: str) -> llvm.ModuleRef:

@@ -1,0 +1,47 @@
+"""Indices of lanes that are close together: all elements that a vector of lanes reads are in one vector of memory.
+
+    i of lane l  =  base + offset(l)        0 <= offset(l) <= last < W, each offset up to last that of some lane
+
+An access is one load of a vector, masked behind `last`, and one permutation of it, where a gather takes an access for
+each lane. LLVM finds the instruction in a vector that is made of elements at numbers in a vector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...ir.ops import Op
+from ...ir.types import Prim
+from ..llvm.text import PERMUTE, mangled, memory_type
+from .values import Lanes, LaneValue, Uniform, Varying, Window
+
+
+def moved(e: Lanes, op: Op, args: tuple[LaneValue, ...], result: LaneValue) -> None:
+    """What is known of the sum or difference of an index and a number."""
+    match op, args:
+        case Op.ADD | Op.SUB, (Varying(Prim.I64, texts), Uniform(_, text)) if texts in e.windows:
+            pass
+        case Op.ADD, (Uniform(_, text), Varying(Prim.I64, texts)) if texts in e.windows:
+            pass
+        case _:
+            return
+    known = e.windows[texts]
+    bases = tuple(e.one.ins("sub" if op is Op.SUB else "add", Prim.I64, base, text) for base in known.bases)
+    if isinstance(result, Varying):
+        e.windows[result.texts] = replace(known, bases=bases)
+
+
+def permuted(e: Lanes, prim: Prim, x: str, offsets: str) -> str:
+    """The lanes of a vector, as it lies in memory, that the offsets name."""
+    t, numbers = e.vec.raw(memory_type(prim)), e.vec.raw("i32")
+    name = f"{PERMUTE}{mangled(memory_type(prim), e.width)}"
+    e.code.module.declare(name, t, (t, numbers), " #1")
+    return e.code.call(name, t, ((t, x), (numbers, offsets)))
+
+
+def ends_outside(e: Lanes, window: Window, size: str) -> str:
+    """i1: may an index be outside of 0 .. size - 1?"""
+    one = e.one
+    last = one.ins("add", Prim.I64, window.bases[-1], one.cast("zext", Prim.I32, Prim.I64, window.lasts[-1]))
+    ends = (one.ins("icmp uge", Prim.I64, end, size) for end in (window.bases[0], last))
+    return one.either(one.negate(window.holds), one.either(*ends))
