@@ -21,7 +21,6 @@ from ...ir.core import (
     Exp,
     Fix,
     FunDef,
-    Hist,
     If,
     Index,
     Lambda,
@@ -30,7 +29,6 @@ from ...ir.core import (
     PrimOp,
     Prog,
     Scratch,
-    Screma,
     Stm,
     Update,
     WhileLoop,
@@ -123,10 +121,7 @@ def _with_operators(body: Body, functions: Mapping[Name, FunDef], names: Names) 
 
 
 def _operators(exp: Exp, functions: Mapping[Name, FunDef], names: Names) -> Exp:
-    if not isinstance(exp, Screma | Hist):
-        return exp
-    ops = [red.op for red in reductions(exp)]
-    made = {id(op): with_stacks(op.body, functions, names) for op in ops}
+    made = {id(red.op): with_stacks(red.op.body, functions, names) for red in reductions(exp)}
     return with_lambdas(exp, [f if (new := made.get(id(f))) is None else replace(f, body=new) for f in lambdas(exp)])
 
 

@@ -3,8 +3,8 @@ needs: before and after each pass over core, and in flat code."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soac.frontend.compile import compile_text
+from soac.ir.core import Prog
 from soac.ir.errors import RunError
 from soac.ir.interpret import Prepared, Thresholds, prepare
 from soac.ir.machine import CPU, Mode
@@ -49,11 +50,31 @@ def nests(draw: st.DrawFn) -> str:
 @settings(max_examples=5)
 @given(st.lists(nests(), min_size=10, max_size=10))
 def test_a_nest_fails_only_where_it_has_points(texts: list[str]) -> None:
-    entries = (f"entry e{k} [n] (xs: [n]i64) (m: i64) (d: i64): i64 = {text}" for k, text in enumerate(texts))
-    programs = [
-        prog for _, prog in stages(compile_text("\n".join(entries), "nests.soac"), Mode.INCREMENTAL, CPU, False)
+    programs = list(programs_of(texts))
+    assert_fail_alike([*programs[: len(CORE_PASSES) + 1], programs[-1]], texts)
+
+
+def test_what_some_rows_share_fails_only_where_they_have_points() -> None:
+    """It is worth an array, so that core passes move it."""
+    widths = product(WIDTHS, repeat=2)
+    shared = "({0} + 1) / d + ({0} + 7) % d"
+    texts = [
+        f"i64.sum (map (\\i -> i64.sum (map (\\j -> {shared.format(index)} + i * j) (iota {m}))) (iota {n}))"
+        for (n, m), index in product(widths, "ij")
     ]
-    core, *others = (prepare(prog) for prog in (*programs[: len(CORE_PASSES) + 1], programs[-1]))
+    assert_fail_alike(list(islice(programs_of(texts), len(CORE_PASSES) + 1)), texts)
+
+
+def programs_of(texts: list[str]) -> Iterator[Prog]:
+    """An entry for each, before and after each pass."""
+    entries = (f"entry e{k} [n] (xs: [n]i64) (m: i64) (d: i64): i64 = {text}" for k, text in enumerate(texts))
+    core = compile_text("\n".join(entries), "nests.soac")
+    return (prog for _, prog in stages(core, Mode.INCREMENTAL, CPU, False))
+
+
+def assert_fail_alike(programs: list[Prog], texts: list[str]) -> None:
+    """What gives a value in the first program gives it in the others."""
+    core, *others = map(prepare, programs)
     for n, m, d in product((0, 2), (0, 2), (0, 1)):
         args = np.arange(n), np.int64(m), np.int64(d)
         for k, text in enumerate(texts):

@@ -13,7 +13,7 @@ from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, KConvert, KLet, KLoad, KOp, KVar, Space, Store
 from tests.kernels.llvm.test_ops import ELEMENTARY, RhsOf, Row, Value, arguments, convertible, operations, same
 from tests.support.emulator.emulate import COMPILER, Emulator, build
-from tests.support.prims import PRIMS
+from tests.support.prims import EACH, PRIMS
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: CUDA C cannot be emulated")
 INDEX, N, BLOCK = KVar("i", Prim.I64), KVar("n", Prim.I64), KVar("b", Prim.I64)
@@ -42,7 +42,7 @@ def results(emulator: Emulator, name: str, rows: list[Row]) -> list[Value]:
     return found.tolist()
 
 
-@pytest.mark.parametrize("prim", PRIMS, ids=lambda p: p.value)
+@pytest.mark.parametrize("prim", EACH)
 def test_operations(prim: Prim) -> None:
     ops = [op for op in operations(prim) if op not in LIBRARY_OPS]
     kernels = tuple(

@@ -19,7 +19,7 @@ from soac.kernels.kernel_ir.nodes import KArray, KConvert, KLet, KLoad, KOp, KSt
 from soac.kernels.passes.choose_lanes import LaneSettings
 from tests.support.compiled_kernels import compile_kernels
 from tests.support.kernel_interpreter import NO_CACHE, Runner
-from tests.support.prims import PRIMS
+from tests.support.prims import EACH, PRIMS
 
 Value = bool | int | float
 Row = tuple[Value, ...]
@@ -149,7 +149,7 @@ def same(got: Value, want: Value, prim: Prim, ulps: float, scale: float = 0.0) -
     return abs(got - want) <= ulps * unit
 
 
-@pytest.mark.parametrize("prim", PRIMS, ids=lambda p: p.value)
+@pytest.mark.parametrize("prim", EACH)
 def test_operations(prim: Prim) -> None:
     ops = operations(prim)
     kernels = tuple(

@@ -23,8 +23,8 @@ import sys
 import time
 import tomllib
 from bisect import bisect
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -99,10 +99,10 @@ def is_program(mutant: Mutant) -> bool:
 
 
 class Recorded:
-    """What tests run, by file and line, and how long they take. `most`: seconds of tests for a mutant; `sound`: tests
-    that pass in the trees as they are."""
+    """What tests run, by file and line, and how long they take. `most`: seconds of tests for a mutant; `by`: tests that
+    have found mutants; `sound`: tests that pass in the trees as they are."""
 
-    def __init__(self, folder: Path, most: float) -> None:
+    def __init__(self, folder: Path, most: float, by: Iterable[str] = ()) -> None:
         self.most = most
         parts = sorted(path.parent for path in folder.glob(f"*/{SECONDS}"))
         self.seconds: dict[str, float] = {}
@@ -110,7 +110,15 @@ class Recorded:
             self.seconds |= json.loads((part / SECONDS).read_text(encoding="utf-8"))
         self.data = [CoverageData(str(part / DATABASE)) for part in parts]
         self.lines = cache(self._lines)
+        self.finds = self._finds(by)
         self.sound: set[str] = set()
+
+    def _finds(self, by: Iterable[str]) -> dict[str, float]:
+        """How many mutants the tests of a file find in a second; half a mutant and a second more for all."""
+        found, took = Counter(map(_file_of, by)), defaultdict[str, float](float)
+        for test, seconds in self.seconds.items():
+            took[_file_of(test)] += seconds
+        return {file: (found[file] + 0.5) / (seconds + 1.0) for file, seconds in took.items()}
 
     def _lines(self, file: str) -> dict[int, set[str]]:
         """The tests that run each line of a file; those of "" run when it is imported."""
@@ -122,18 +130,23 @@ class Recorded:
         return found
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Of the tests that run its lines (of its file, for what an import runs) those that pass: those near it in the
-        tree first, and fast ones."""
+        """Of the tests that run its lines (of its file, for what an import runs) those that pass: those of files that
+        find many mutants first, then those near it in the tree, and fast ones."""
         lines, place = self.lines(mutant.file), f"tests/{mutant.file}"
         found = {test for line in range(mutant.first, mutant.last + 1) for test in lines.get(line, ())}
         if "" in found:
             found = {test for tests in lines.values() for test in tests}
 
-        def turn(test: str) -> tuple[int, float, str]:
-            return -commonpath((test, place)).count("/"), self.seconds[test], test
+        def turn(test: str) -> tuple[float, int, float, str]:
+            near = commonpath((test, place)).count("/")
+            return -self.finds[_file_of(test)], -near, self.seconds[test], test
 
         wanted = sorted(found & self.seconds.keys(), key=turn)
         return wanted[: bisect(list(accumulate(map(self.seconds.__getitem__, wanted))), self.most)]
+
+
+def _file_of(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def record(out: Path, places: list[str]) -> int:
@@ -173,7 +186,7 @@ class Worker:
 
     def __init__(self, tree: Path, recorded: Recorded) -> None:
         self.tree, self.recorded = copied(tree), recorded
-        (tree / "tests.txt").write_text("\n".join({test.partition("::")[0] for test in recorded.seconds}))
+        (tree / "tests.txt").write_text("\n".join(set(map(_file_of, recorded.seconds))))
         (commands, self.asked), (answered, answers) = os.pipe(), os.pipe()
         plugin = ("-p", "tests.support.mutation.zygote", "-p", "no:cacheprovider", "--hypothesis-profile=first failure")
         self.process = subprocess.Popen(
@@ -286,10 +299,13 @@ def journal(out: Path) -> dict[str, Outcome]:
     return {made.name: made for made in (Outcome(**json.loads(line)) for line in lines)}
 
 
-def run(out: Path, most: float, count: int, seed: int, jobs: int, again: bool) -> int:
-    """The first `count` mutants of each group; `again`: those of the journal that no test has found."""
-    known, recorded = journal(out), Recorded(out / "record", most)
-    taken = {group: list(islice(filter(is_program, sample(group, seed)), count)) for group in GROUPS}
+def run(out: Path, most: float, count: int, seed: int, jobs: int, again: bool, only: str) -> int:
+    """The first `count` mutants of each group that has `only` in its name; `again`: those of the journal that no test
+    has found."""
+    known = journal(out)
+    recorded = Recorded(out / "record", most, (made.by for made in known.values()))
+    groups = [group for group in GROUPS if only in group]
+    taken = {group: list(islice(filter(is_program, sample(group, seed)), count)) for group in groups}
     turns = [(group, ms[k]) for k in range(count) for group, ms in taken.items() if k < len(ms)]
     missed = {name for name, made in known.items() if not made.found}
     todo = [one for one in turns if one[1].name not in known or (again and one[1].name in missed)]
@@ -351,7 +367,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--again", action="store_true", help="try those again that no test has found")
-    parser.add_argument("--only", default="", help="planted faults whose file or kind has this in it")
+    parser.add_argument("--only", default="", help="groups, or planted faults by file or kind, with this in it")
     given = parser.parse_args()
     out = given.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
@@ -361,7 +377,7 @@ def main() -> int:
         case "planted":
             return planted(out, given.most, given.only)
         case "run":
-            return run(out, given.most, given.count, given.seed, given.jobs, given.again)
+            return run(out, given.most, given.count, given.seed, given.jobs, given.again, given.only)
         case _:
             return report(out)
 
