@@ -3,6 +3,8 @@ those of the interpreter."""
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,11 +13,15 @@ from hypothesis import strategies as st
 from soac.frontend.compile import compile_text
 from soac.ir.interpret import Thresholds, prepare
 from soac.ir.machine import CPU, Mode
+from soac.ir.ops import Op
+from soac.ir.types import i64
 from soac.kernels.devices.cpu.executable import Executable
-from soac.kernels.kernel_ir.nodes import Alloc
+from soac.kernels.kernel_ir.nodes import Alloc, For, Kernel, Operand, Store, Threads
 from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.forward_stores import forward_stores
 from soac.pipeline import compile_core
+from tests.support.block_kernels import OUT, XS, ZERO, N, kernel, let, load, shared, var
+from tests.support.kernel_interpreter import interpret
 
 SUMS = "map (\\is -> reduce_comm (map2 (+)) (replicate d 0) (map (\\i -> t[i]) is)) iss"
 TABLE = (
@@ -62,3 +68,46 @@ def test_rows_of_a_table(chosen: list[tuple[str, str, str]], more: int) -> None:
         for k, body in enumerate(bodies):
             wanted = oracle.run(f"e{k}", args, Thresholds())[0][0]
             np.testing.assert_array_equal(device.run(f"e{k}", args)[0][0], wanted, body)
+
+
+FIRST, SEEN = 8, shared("seen")
+
+
+def copied(width: Operand, rows: int, more: int, late: bool, in_turn: bool) -> Kernel:
+    """`ys[i] := xs[i]; seen[i] := out[FIRST + rows*width + more + i]`, the last read `late` or early, for all i; then
+    `out[FIRST + c] := ys[c]` for all c."""
+    ys, i, c = shared("ys"), var("i"), var("c")
+    (x, load_x), (y, load_y) = load(XS, i), load(ys, c)
+    (moved, move), (there, to_there), (here, to_here) = (let(op, a, b) for op, a, b in (
+        (Op.MUL, width, i64(rows)), (Op.ADD, i, i64(FIRST + more)), (Op.ADD, c, i64(FIRST)),
+    ))  # fmt: skip
+    at, to_row = let(Op.ADD, there, moved)
+    o, load_o = load(OUT, at)
+    store = Store(ys, i, x)
+    making = (load_x, to_there, to_row, *((store, load_o) if late else (load_o, store)), Store(SEEN, i, o))
+    copying = (to_here, load_y, Store(OUT, here, y))
+    loops = [
+        For(index, width, body) if in_turn else Threads(index, ZERO, width, body)
+        for index, body in ((i, making), (c, copying))
+    ]
+    return kernel(Alloc(ys, width), move, *loops, arrays=(XS, OUT, SEEN))
+
+
+@pytest.mark.parametrize("width", [N, i64(3)], ids=["n", "3"])
+@pytest.mark.parametrize("in_turn", [False, True], ids=["threads", "in turn"])
+def test_what_is_read_of_the_target(width: Operand, in_turn: bool) -> None:
+    """Nothing that has been stored by then, wherever it is and in whatever order threads run."""
+    gone = 0
+    for rows, more, late in product((-2, -1, 0, 1), (-2, -1, 0, 1, 2), (False, True)):
+        before = copied(width, rows, more, late, in_turn)
+        after = forward_stores(before)
+        gone += after is not before
+        for n in (1, 3) if width is N else (3,):
+            results = [
+                {"xs": np.arange(1, n + 1), "out": np.arange(50, 80), "seen": np.zeros(n, np.int64)} for _ in range(2)
+            ]
+            for one, data in zip((before, after), results, strict=True):
+                interpret(one, data, {"n": n}, 1)
+            for x, y in zip(*(data.values() for data in results), strict=True):
+                np.testing.assert_array_equal(x, y, f"{rows} {more} {late}")
+    assert gone
