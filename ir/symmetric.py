@@ -30,7 +30,7 @@ from .ops import COMMUTATIVE, Op
 from .records import dataclass
 from .rename import rewrite_exp, substituting
 from .traverse import free_names
-from .types import Atom, Const, Name, Prim, Var
+from .types import Atom, Name, Prim, Var
 
 
 def is_symmetric(body: Body, exchanged: Iterable[tuple[Name, Name]]) -> bool:
@@ -79,7 +79,7 @@ class Terms:
     def ordered(self, op: Op, prim: Prim, args: tuple[Atom, ...]) -> tuple[Atom, ...]:
         """Operands in an order that does not depend on how they were written."""
         if op in COMMUTATIVE or op is Op.FMA:
-            args = (*sorted(args[:2], key=_order), *args[2:])
+            args = (*sorted(args[:2], key=repr), *args[2:])
         if (op is Op.MUL and args[0] == args[1]) or (op is Op.ABS and (prim.is_signed or prim.is_float)):
             args = tuple(map(self.of_either_sign, args))
         return args
@@ -89,7 +89,7 @@ class Terms:
         term = next((term for term, name in self.names.items() if Var(name) == x), None)
         match term:
             case (PrimOp(Op.SUB, prim, args), 0):
-                return self.named((PrimOp(Op.SUB, prim, tuple(sorted(args, key=_order))), 0))
+                return self.named((PrimOp(Op.SUB, prim, tuple(sorted(args, key=repr))), 0))
             case _:
                 return x
 
@@ -106,7 +106,3 @@ class Terms:
         for k, p in enumerate(red.op.params):
             self.known[p.name] = self.named(("operand", self.depth, k))
         return tuple(map(self.atom, red.neutral)), self.results(red.op.body)
-
-
-def _order(atom: Atom) -> tuple[int, str]:
-    return (0, repr(atom)) if isinstance(atom, Const) else (-atom.name.tag, atom.name.base)

@@ -75,7 +75,7 @@ def programs_of(texts: list[str]) -> Iterator[Prog]:
 def assert_fail_alike(programs: list[Prog], texts: list[str]) -> None:
     """What gives a value in the first program gives it in the others."""
     core, *others = map(prepare, programs)
-    for n, m, d in product((0, 2), (0, 2), (0, 1)):
+    for n, m, d in product((0, 2), (-1, 0, 2), (0, 1)):
         args = np.arange(n), np.int64(m), np.int64(d)
         for k, text in enumerate(texts):
             value = outcome(core, k, args)

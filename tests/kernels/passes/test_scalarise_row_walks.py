@@ -33,6 +33,7 @@ def kernels_of(text: str) -> list[Kernel]:
 
 TAKEN = {
     "a gather": walk(),
+    "a quotient of each row": walk(bound="(off[i + 1] - off[i]) / i64.max 1 len"),
     "a branch": walk(step="if xs[off[i] + q] > 0 then s + xs[at[off[i] + q]] else s"),
     "a running sum": """entry f [n][m] (off: [n]i64) (xs: [m]f32) =
        tabulate (n - 1) (\\i -> f32.maximum (scan (+) 0 xs[off[i]:off[i + 1]]))""",

@@ -179,12 +179,12 @@ def operator(r: Random, prim: str) -> Operator:
     if prim == "bool" or is_float(prim) or r.random() < 0.5:
         return flagged(r, prim) if r.random() < 0.4 else simple_operator(r, prim)
     match r.randrange(4):
-        case 0:  # functions x -> a * x + b
+        case 0:  # functions x -> (2a + 1) x + b: no product of odd numbers is 0, which would forget what was before
             return Operator(
                 (prim, prim),
-                "(\\(a, b) (c, d) -> (a * c, b * c + d))",
-                lambda x, y: (x[0] * y[0], x[1] * y[0] + y[1]),
-                (1, 0),
+                "(\\(a, b) (c, d) -> (a + c + 2 * a * c, b + 2 * b * c + d))",
+                lambda x, y: (x[0] + y[0] + 2 * x[0] * y[0], x[1] + 2 * x[1] * y[0] + y[1]),
+                (0, 0),
                 False,
             )
         case 1:  # the first of the largest

@@ -101,7 +101,7 @@ def _special(w: Writer, type: Type) -> Operator | None:
     match type:
         case Tuple((Prim(a), Prim(b))) if a == b and a not in (*FLOATS, "bool") and w.decide(2):
             w.note("operator on tuples that does not commute")
-            return Operator("(\\(a, b) (c, d) -> (a * c, b * c + d))", f"(1{a}, 0{a})", False)
+            return Operator("(\\(a, b) (c, d) -> (a + c + 2 * a * c, b + 2 * b * c + d))", f"(0{a}, 0{a})", False)
         case Tuple((Prim("bool"), Prim(b))) if b not in (*FLOATS, "bool"):
             w.note("segmented operator")
             return Operator("(\\(f, x) (g, y) -> (f || g, if g then y else x + y))", f"(false, 0{b})", False)
