@@ -33,24 +33,25 @@ from ...ir.types import Atom, Name, Var
 
 
 def are_apart(x: Name, y: Name, made: Mapping[Name, Stm]) -> bool:
-    """Whether two arrays surely share no memory. `made`: the statements of the body, by the names that they bind."""
-    (one, is_fresh), (other, also_fresh) = origin_of(x, made), origin_of(y, made)
-    return one is not None and other is not None and one != other and (is_fresh or also_fresh)
+    """Whether two arrays surely share no memory. `made`: the statements of the body, by the names that they bind; what
+    one of these made shares memory with nothing else."""
+    one, other = origin_of(x, made), origin_of(y, made)
+    return one is not None and other is not None and one != other and (one in made or other in made)
 
 
-def origin_of(name: Name, made: Mapping[Name, Stm]) -> tuple[Name | None, bool]:
-    """The array in whose memory an array lies, None where that is not known; did the body itself take the memory?"""
+def origin_of(name: Name, made: Mapping[Name, Stm]) -> Name | None:
+    """The array in whose memory an array lies, None where that is not known."""
     while (stm := made.get(name)) is not None:
         match stm.exp:
             case Copy() | Replicate() | Scratch() | Iota() | Concat() | ArrayLit() | Screma():
-                return name, True
+                return name
             case Copied(Var(source)) | Index(source) | Rearrange(_, source) | Reshape(_, source) | Update(source):
                 name = source
             case Scatter(dests=dests) | Hist(dests=dests) | SegScatter(dests=dests):
                 name = dests[[p.name for p in stm.pat].index(name)]
             case _:
-                return None, False
-    return name, False
+                return None
+    return name
 
 
 def is_own(atom: Atom, made: Mapping[Name, Stm], own: frozenset[Name] = frozenset()) -> bool:

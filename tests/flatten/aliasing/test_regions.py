@@ -83,7 +83,8 @@ def parts(draw: st.DrawFn, sums: Sums, rank: int) -> tuple[DimIndex, ...]:
     return tuple(dim() for _ in range(rank))
 
 
-@settings(max_examples=300)
+@pytest.mark.whole
+@settings(max_examples=150)
 @given(st.data())
 def test_parts_that_are_apart_have_nothing_in_common(data: st.DataObject) -> None:
     sums, rank = Sums(), data.draw(st.integers(1, 2))
@@ -126,7 +127,8 @@ def assert_apart(sums: Sums, to: tuple[DimIndex, ...], perm: list[int], reads: C
                 assert writes.get(place, t) == t, (m, t, place)
 
 
-@settings(max_examples=250)
+@pytest.mark.whole
+@settings(max_examples=150)
 @given(st.data())
 def test_a_thread_reads_what_no_other_writes(data: st.DataObject) -> None:
     sums, rank = Sums(), data.draw(st.integers(1, 4))

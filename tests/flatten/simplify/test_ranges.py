@@ -182,6 +182,7 @@ def test_an_index_that_is_known_to_be_in_bounds_is(contexts: list[Known]) -> Non
     assert proved >= KNOWN
 
 
+@pytest.mark.whole
 def test_a_comparison_that_is_decided_holds(contexts: list[Known]) -> None:
     decided: set[tuple[str, ...]] = set()
     for known, (width, fact) in zip(contexts, CONTEXTS, strict=True):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -193,7 +194,8 @@ def assert_elements(code: Code, results: list[tuple[Name, np.ndarray]]) -> None:
         np.testing.assert_array_equal(np.asarray(one), values)
 
 
-@settings(max_examples=200)
+@pytest.mark.whole
+@settings(max_examples=120)
 @given(views())
 def test_views_of_views_have_their_elements(given: tuple[Code, Name, np.ndarray]) -> None:
     code, array, values = given

@@ -3,6 +3,7 @@
     record   which tests run which lines, once for the quick tests and once for others of the packages that are mutated
     run      mutants of a random sample, each with the tests that run its lines, until one fails
     planted  the faults of `planted.toml`, made by hand, with the tests that run their lines
+    file     all mutants of a file against the tests of some places, without a recording or a journal
     report   scores with intervals of 95 %, and the mutants that no test finds
 
 The sample is stratified by file: of mutants 1 .. n of a group, each file has its share, and those of n + 1 are these
@@ -50,7 +51,7 @@ MIRRORS = (
 )
 RECORDED = {"quick": ("quick", ("tests",)), "deep": ("not slow and not quick", MIRRORS)}
 """What is recorded: an expression over marks, and where."""
-BASE, SEVERAL = 30.0, 5.0
+BASE, SEVERAL = 10.0, 5.0
 """Seconds of processor time that tests have beside several times what they took."""
 MOST_TOGETHER = 4
 """Tests that fail only behind others; after this number of them the mutant is not found."""
@@ -145,6 +146,20 @@ class Recorded:
         return wanted[: bisect(list(accumulate(map(self.seconds.__getitem__, wanted))), self.most)]
 
 
+class Near:
+    """The tests of some places, all for every mutant: what `Recorded` is where nothing is recorded."""
+
+    def __init__(self, places: list[str]) -> None:
+        command = (sys.executable, "-m", "pytest", "-n", "0", "-q", "--collect-only", "-m", "not slow", *places)
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
+        took: dict[str, float] = json.loads((ROOT / "tests" / "durations.json").read_text(encoding="utf-8"))
+        self.seconds = {test: took.get(test, 0.02) for test in listed if "::" in test}
+        self.sound: set[str] = set()
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        return sorted(self.seconds, key=self.seconds.__getitem__)
+
+
 def _file_of(test: str) -> str:
     return test.partition("::")[0]
 
@@ -184,7 +199,7 @@ def copied(tree: Path) -> Path:
 class Worker:
     """A copy of the tree, and a process in it that has collected the recorded tests and forks for each mutant."""
 
-    def __init__(self, tree: Path, recorded: Recorded) -> None:
+    def __init__(self, tree: Path, recorded: Recorded | Near) -> None:
         self.tree, self.recorded = copied(tree), recorded
         (tree / "tests.txt").write_text("\n".join(set(map(_file_of, recorded.seconds))))
         (commands, self.asked), (answered, answers) = os.pipe(), os.pipe()
@@ -273,6 +288,19 @@ def _failing(tests: list[str], limit: float, tree: Path) -> str:
     return failed[0].split(" - ")[0].partition(" ")[2] if failed else Answer.ENDED
 
 
+def of_file(out: Path, file: str, places: list[str]) -> int:
+    """All mutants of a file, those that nothing finds printed as they come."""
+    worker, found, count = Worker(out / "tree-file", Near(places)), 0, 0
+    for mutant in filter(is_program, mutants_of(file, (ROOT / file).read_text(encoding="utf-8"))):
+        made = tried(mutant, "file", worker)
+        counts = made.found or reason(file, made.old, made.new) is None
+        count, found = count + counts, found + made.found
+        if counts and not made.found:
+            print(_shown(made), flush=True)
+    print(f"{found} of {count}")
+    return 0
+
+
 def planted(out: Path, most: float, only: str) -> int:
     """The faults of `planted.toml` whose file or kind has this in it, each with the tests that run its lines."""
     worker, missed = Worker(out / "tree-planted", Recorded(out / "record", most)), 0
@@ -359,8 +387,8 @@ def _score(share: float, low: float, high: float) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.support.mutation", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("command", choices=("record", "run", "report", "planted"))
-    parser.add_argument("places", nargs="*", help="record: only these, beside what is recorded")
+    parser.add_argument("command", choices=("record", "run", "report", "planted", "file"))
+    parser.add_argument("places", nargs="*", help="record: only these, beside what is recorded; file: the file, then tests")
     parser.add_argument("--out", type=Path, default=ROOT / "nightly-out" / "mutation")
     parser.add_argument("--count", type=int, default=500, help="mutants of each group")
     parser.add_argument("--most", type=float, default=120, help="seconds of tests that a mutant gets")
@@ -374,6 +402,8 @@ def main() -> int:
     match given.command:
         case "record":
             return record(out, given.places)
+        case "file":
+            return of_file(out, given.places[0], given.places[1:])
         case "planted":
             return planted(out, given.most, given.only)
         case "run":
