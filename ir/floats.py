@@ -229,39 +229,30 @@ def _rsqrt(x: float) -> float:
 
 def _sinpi(x: float) -> float:
     """sin(pi x) with an exact reduction of x, hence exact at multiples of 1/2."""
-    if not math.isfinite(x):
-        return math.nan
-    r = math.fmod(abs(x), 2.0)
-    match round(2.0 * r):
-        case 0:
-            y = math.sin(math.pi * r)
-        case 1:
-            y = math.cos(math.pi * (r - 0.5))
-        case 2:
-            y = math.sin(math.pi * (1.0 - r))
-        case 3:
-            y = -math.cos(math.pi * (r - 1.5))
-        case _:
-            y = math.sin(math.pi * (r - 2.0))
-    return math.copysign(1.0, x) * y
+    return math.copysign(1.0, x) * _quarters(x, 0)
 
 
 def _cospi(x: float) -> float:
     """cos(pi x), reduced as `_sinpi`."""
+    return _quarters(x, 1)
+
+
+def _quarters(x: float, more: int) -> float:
+    """The sine of |x| half turns and some quarters of a turn."""
     if not math.isfinite(x):
         return math.nan
     r = math.fmod(abs(x), 2.0)
-    match round(2.0 * r):
+    quarters = round(2.0 * r)
+    angle = math.pi * (r - quarters / 2)
+    match (quarters + more) % 4:
         case 0:
-            return math.cos(math.pi * r)
+            return math.sin(angle)
         case 1:
-            return math.sin(math.pi * (0.5 - r))
+            return math.cos(angle)
         case 2:
-            return -math.cos(math.pi * (r - 1.0))
-        case 3:
-            return math.sin(math.pi * (r - 1.5))
+            return math.sin(0.0 - angle)  # +0 at a half turn
         case _:
-            return math.cos(math.pi * (r - 2.0))
+            return -math.cos(angle)
 
 
 def _tanpi(x: float) -> float:

@@ -254,7 +254,7 @@ def text_of(prim: Prim, value: Value) -> str:
     if prim is Prim.BOOL:
         return "true" if value else "false"
     if prim is not Prim.BF16:
-        return str(DTYPES[prim].type(value)) if prim.is_float else str(value)
+        return str(DTYPES[prim].type(value))
     rounded = rounding(prim)
     texts = (f"{value:.{digits}g}" for digits in range(1, 10))
     return next((str(float(text)) for text in texts if rounded(float(text)) == value), str(value))

@@ -82,31 +82,22 @@ def filter_of(stm: Stm, known: Definitions) -> Filter | None:
 
 def _place(atom: Atom, inside: Definitions) -> tuple[Name, Name] | None:
     """(keep, count) of `if keep then count - 1 else -1`."""
-    match _choice(atom, inside):
-        case (Var(keep), Var(place), Const(value=-1)):
+    match _made(atom, inside):
+        case PrimOp(Op.SELECT, _, (Var(keep), place, Const(value=-1))):
             pass
         case _:
             return None
-    stm = inside.get(place)
-    match stm.exp if stm is not None else None:
+    match _made(place, inside):
         case PrimOp(Op.SUB, Prim.I64, (Var(count), Const(value=1))):
             return keep, count
-        case PrimOp(Op.ADD, Prim.I64, (Var(count), Const(value=-1))):
-            return keep, count
         case _:
             return None
 
 
-def _choice(atom: Atom, known: Definitions) -> tuple[Atom, Atom, Atom] | None:
-    """(c, x, y) of `if c then x else y`, values that are there before."""
+def _made(atom: Atom, known: Definitions) -> core.Exp | None:
+    """What makes a value."""
     stm = known.get(atom.name) if isinstance(atom, Var) else None
-    match stm.exp if stm is not None else None:
-        case PrimOp(Op.SELECT, _, (cond, x, y)):
-            return cond, x, y
-        case If(cond, Body((), (x,)), Body((), (y,))):
-            return cond, x, y
-        case _:
-            return None
+    return stm.exp if stm is not None else None
 
 
 def _counts(stm: Stm, counts: Name, keeps: Name) -> bool:
@@ -138,14 +129,8 @@ def _is_bit(stm: Stm, screma: Screma, position: int, keeps: Name) -> bool:
 
 def _bit(value: Atom, inside: Definitions) -> Var | None:
     """The truth value of which an i64 is 1 or 0."""
-    made = inside.get(value.name) if isinstance(value, Var) else None
-    match made.exp if made is not None else None:
+    match _made(value, inside):
         case Convert(Prim.BOOL, Prim.I64, Var() as bit):
-            return bit
-        case _:
-            pass
-    match _choice(value, inside):
-        case (Var() as bit, Const(value=1), Const(value=0)):
             return bit
         case _:
             return None
@@ -153,20 +138,19 @@ def _bit(value: Atom, inside: Definitions) -> Var | None:
 
 def _size_of(dest: Name, known: Definitions) -> Atom | None:
     """The number of elements (or rows) of fresh memory."""
-    stm = known.get(dest)
-    return stm.exp.type.shape[0] if stm is not None and isinstance(stm.exp, core.Scratch) else None
+    exp = _made(Var(dest), known)
+    return exp.type.shape[0] if isinstance(exp, core.Scratch) else None
 
 
 def _is_total(size: Atom, width: Atom, counts: Name, known: Definitions) -> bool:
     """Whether a size is the last of the counts, or 0 where there is none."""
-    stm = known.get(size.name) if isinstance(size, Var) else None
-    match stm.exp if stm is not None else None:
-        case If(_, Body((), (Const(value=0),)), Body(stms, (Var(last),))):
-            inside = {p.name: s for s in stms for p in s.pat}
-            stm = inside.get(last)
+    exp = _made(size, known)
+    match exp:
+        case If(_, Body((), (Const(value=0),)), Body(stms, (last,))):
+            exp = _made(last, {p.name: s for s in stms for p in s.pat})
         case _:
             pass
-    match stm.exp if stm is not None else None:
+    match exp:
         case Index(array, (Fix(at),)) if array == counts:
             return _is_last(at, width, known)
         case _:
@@ -177,11 +161,7 @@ def _is_last(at: Atom, width: Atom, known: Definitions) -> bool:
     """Whether an index is the last of a width."""
     if isinstance(at, Const):
         return isinstance(width, Const) and at.value == width.value - 1
-    stm = known.get(at.name)
-    return stm is not None and stm.exp in (
-        PrimOp(Op.SUB, Prim.I64, (width, i64(1))),
-        PrimOp(Op.ADD, Prim.I64, (width, i64(-1))),
-    )
+    return _made(at, known) == PrimOp(Op.SUB, Prim.I64, (width, i64(1)))
 
 
 # ---- a body ---------------------------------------------------------------------------------------------------------

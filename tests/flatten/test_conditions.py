@@ -66,6 +66,16 @@ PROGRAMS = {
     "sums of products of halves": (
         "map (\\x -> let y = f16.i64 x / 7 in f16.sum (map2 (*) [y, y + 1] [y, y + 0.3])) (map (* 3) xs)"
     ),
+    "rows that are read beside copies that are overwritten": (
+        "map (\\c -> let rows = map (\\x -> map (+ (x + c)) (iota 3)) xs"
+        " in map2 (\\row other -> i64.sum (scatter (copy row) (iota 2) (map (* 7) xs[:2])) + i64.sum (map (* 3) other))"
+        " rows rows) xs"
+    ),
+    "rows that are read as a whole beside copies that are overwritten": (
+        "map (\\c -> let rows = map (\\x -> map (+ (x + c)) (iota 3)) xs"
+        " in map (\\row -> i64.sum (scatter (copy row) (iota 2) (map (* 7) xs[:2])) + i64.sum (map (* 3) rows[n - 1]))"
+        " rows) xs"
+    ),
     "differences of equal operands": "map (\\x -> (x - n) * 10 + (n - x)) xs",
 }
 XS = np.array([3, 0, 1, 5, 2, 0, 7], np.int64)

@@ -65,17 +65,34 @@ def test_what_some_rows_share_fails_only_where_they_have_points() -> None:
     assert_fail_alike(list(islice(programs_of(texts), len(CORE_PASSES) + 1)), texts)
 
 
-def programs_of(texts: list[str]) -> Iterator[Prog]:
+SHARED = (
+    "7 / d + 3 % d", "if d > 5 then 7 / d else 2", "if d > 5 then 2 else 7 / d", "if d > 5 then xs[d] else xs[0]",
+    "if d > 5 then 7 / d else 7 % d",
+)  # fmt: skip
+
+
+def test_what_all_points_share_fails_only_where_there_are_some() -> None:
+    """Flattened, it is computed before the nest."""
+    widths = product(WIDTHS, repeat=2)
+    texts = [
+        f"i64.sum (map (\\i -> let q = {shared} in i64.sum (map (\\j -> q + i * j) (iota {m}))) (iota {n}))"
+        for (n, m), shared in product(widths, SHARED)
+    ]
+    core, *_, flat = programs_of(texts, Mode.FULL)
+    assert_fail_alike([core, flat], texts, (0, 1, 2))
+
+
+def programs_of(texts: list[str], mode: Mode = Mode.INCREMENTAL) -> Iterator[Prog]:
     """An entry for each, before and after each pass."""
     entries = (f"entry e{k} [n] (xs: [n]i64) (m: i64) (d: i64): i64 = {text}" for k, text in enumerate(texts))
     core = compile_text("\n".join(entries), "nests.soac")
-    return (prog for _, prog in stages(core, Mode.INCREMENTAL, CPU, False))
+    return (prog for _, prog in stages(core, mode, CPU, False))
 
 
-def assert_fail_alike(programs: list[Prog], texts: list[str]) -> None:
+def assert_fail_alike(programs: list[Prog], texts: list[str], lengths: Sequence[int] = (0, 2)) -> None:
     """What gives a value in the first program gives it in the others."""
     core, *others = map(prepare, programs)
-    for n, m, d in product((0, 2), (-1, 0, 2), (0, 1)):
+    for n, m, d in product(lengths, (-1, 0, 2), (0, 1)):
         args = np.arange(n), np.int64(m), np.int64(d)
         for k, text in enumerate(texts):
             value = outcome(core, k, args)

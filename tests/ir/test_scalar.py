@@ -313,6 +313,18 @@ def test_elementary_functions(op: Op) -> None:
                 assert abs(mpmath.mpf(found) - exact) <= size * mpmath.mpf(2) ** -49, x
 
 
+def test_multiples_of_half_a_turn_are_exact() -> None:
+    for k in range(-9, 10):
+        sine, cosine = (apply(op, Prim.F64, (k / 2,)) for op in (Op.SINPI, Op.COSPI))
+        assert (sine, cosine) == ((0, 1, 0, -1)[k % 4], (1, 0, -1, 0)[k % 4]), k
+    with mpmath.workprec(200):
+        for k in range(-40, 40):
+            for op in (Op.SINPI, Op.COSPI):
+                exact = ELEMENTARY[op](mpmath.mpf(k) / 16 + mpmath.mpf(2) ** -20)
+                found = apply(op, Prim.F64, (k / 16 + 2.0**-20,))
+                assert abs(mpmath.mpf(found) - exact) <= abs(exact) * mpmath.mpf(2) ** -50, (op, k)
+
+
 EDGES = [
     (Op.LOG, (0.0,), -math.inf), (Op.LOG, (-1.0,), math.nan), (Op.LOG1P, (-1.0,), -math.inf),
     (Op.LOG2, (-0.0,), -math.inf), (Op.EXP, (1e9,), math.inf), (Op.EXP, (-1e9,), 0.0), (Op.EXP2, (5000.0,), math.inf),
@@ -321,7 +333,8 @@ EDGES = [
     (Op.RSQRT, (math.inf,), 0.0), (Op.ACOS, (2.0,), math.nan), (Op.ATANH, (1.0,), math.inf),
     (Op.ATANH, (-1.0,), -math.inf), (Op.COSH, (1e4,), math.inf), (Op.SINH, (-1e4,), -math.inf),
     (Op.SINPI, (1.0,), 0.0), (Op.SINPI, (0.5,), 1.0), (Op.COSPI, (0.5,), 0.0), (Op.TANPI, (0.5,), math.inf),
-    (Op.SINPI, (math.inf,), math.nan), (Op.GAMMA, (0.0,), math.inf), (Op.GAMMA, (-0.0,), -math.inf),
+    (Op.SINPI, (math.inf,), math.nan), (Op.COSPI, (math.inf,), math.nan),
+    (Op.GAMMA, (0.0,), math.inf), (Op.GAMMA, (-0.0,), -math.inf),
     (Op.GAMMA, (-1.0,), math.nan), (Op.GAMMA, (200.0,), math.inf), (Op.LGAMMA, (-1.0,), math.inf),
     (Op.LGAMMA, (0.0,), math.inf), (Op.POW, (0.0, -1.0), math.inf), (Op.POW, (-0.0, -1.0), -math.inf),
     (Op.POW, (-1.0, 0.5), math.nan), (Op.POW, (2.0, 5000.0), math.inf), (Op.POW, (-2.0, 5001.0), -math.inf),
