@@ -73,9 +73,9 @@ def test_rows_of_a_table(chosen: list[tuple[str, str, str]], more: int) -> None:
 FIRST, SEEN = 8, shared("seen")
 
 
-def copied(width: Operand, rows: int, more: int, late: bool, in_turn: bool) -> Kernel:
+def copied(width: Operand, rows: int, more: int, late: bool, in_turn: bool, turned: bool) -> Kernel:
     """`ys[i] := xs[i]; seen[i] := out[FIRST + rows*width + more + i]`, the last read `late` or early, for all i; then
-    `out[FIRST + c] := ys[c]` for all c."""
+    `out[FIRST + c] := ys[c]` for all c. `turned`: the element stored is `ys[width - 1 - i]`."""
     ys, i, c = shared("ys"), var("i"), var("c")
     (x, load_x), (y, load_y) = load(XS, i), load(ys, c)
     (moved, move), (there, to_there), (here, to_here) = (let(op, a, b) for op, a, b in (
@@ -83,14 +83,16 @@ def copied(width: Operand, rows: int, more: int, late: bool, in_turn: bool) -> K
     ))  # fmt: skip
     at, to_row = let(Op.ADD, there, moved)
     o, load_o = load(OUT, at)
-    store = Store(ys, i, x)
-    making = (load_x, to_there, to_row, *((store, load_o) if late else (load_o, store)), Store(SEEN, i, o))
+    last, to_last = let(Op.SUB, width, i64(1))
+    back, turn = let(Op.SUB, last, i)
+    store = Store(ys, back if turned else i, x)
+    making = (load_x, turn, to_there, to_row, *((store, load_o) if late else (load_o, store)), Store(SEEN, i, o))
     copying = (to_here, load_y, Store(OUT, here, y))
     loops = [
         For(index, width, body) if in_turn else Threads(index, ZERO, width, body)
         for index, body in ((i, making), (c, copying))
     ]
-    return kernel(Alloc(ys, width), move, *loops, arrays=(XS, OUT, SEEN))
+    return kernel(Alloc(ys, width), move, to_last, *loops, arrays=(XS, OUT, SEEN))
 
 
 @pytest.mark.parametrize("width", [N, i64(3)], ids=["n", "3"])
@@ -98,8 +100,8 @@ def copied(width: Operand, rows: int, more: int, late: bool, in_turn: bool) -> K
 def test_what_is_read_of_the_target(width: Operand, in_turn: bool) -> None:
     """Nothing that has been stored by then, wherever it is and in whatever order threads run."""
     gone = 0
-    for rows, more, late in product((-2, -1, 0, 1), (-2, -1, 0, 1, 2), (False, True)):
-        before = copied(width, rows, more, late, in_turn)
+    for rows, more, late, turned in product((-2, -1, 0, 1), (-2, -1, 0, 1, 2), (False, True), (False, True)):
+        before = copied(width, rows, more, late, in_turn, turned)
         after = forward_stores(before)
         gone += after is not before
         for n in (1, 3) if width is N else (3,):
@@ -109,5 +111,5 @@ def test_what_is_read_of_the_target(width: Operand, in_turn: bool) -> None:
             for one, data in zip((before, after), results, strict=True):
                 interpret(one, data, {"n": n}, 1)
             for x, y in zip(*(data.values() for data in results), strict=True):
-                np.testing.assert_array_equal(x, y, f"{rows} {more} {late}")
+                np.testing.assert_array_equal(x, y, f"{rows} {more} {late} {turned}")
     assert gone

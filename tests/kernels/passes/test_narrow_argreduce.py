@@ -62,6 +62,13 @@ def test_an_element_is_taken_in_by_one_test_of_the_place() -> None:
     assert sorted(op.value for op in integers) == ["lt", "select"]
 
 
+def test_a_place_ahead_of_its_element() -> None:
+    larger = "if x > y || (x == y && i < j) then (i, x) else (j, y)"
+    text = f"entry f [n] (xs: [n]f32) = reduce_comm (\\(i, x) (j, y) -> {larger}) (-1, -f32.inf) (zip (iota n) xs)"
+    (stm,) = (stm for stm in reductions_of(text) if stm.step is not None)
+    assert [[x.prim for x in part] for part in (stm.outs, stm.values, stm.neutral)] == [[Prim.I32, Prim.F32]] * 3
+
+
 @pytest.mark.parametrize(
     "operator",
     [

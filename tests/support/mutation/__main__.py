@@ -388,7 +388,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.support.mutation", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("command", choices=("record", "run", "report", "planted", "file"))
-    parser.add_argument("places", nargs="*", help="record: only these, beside what is recorded; file: the file, then tests")
+    parser.add_argument("places", nargs="*", help="record: only these tests; file: the file, then tests")
     parser.add_argument("--out", type=Path, default=ROOT / "nightly-out" / "mutation")
     parser.add_argument("--count", type=int, default=500, help="mutants of each group")
     parser.add_argument("--most", type=float, default=120, help="seconds of tests that a mutant gets")
