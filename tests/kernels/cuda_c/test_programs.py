@@ -120,8 +120,8 @@ def test_a_process_that_ends_is_a_fault_of_its_program() -> None:
     worker.started()
     os.kill(worker.process.pid, signal.SIGKILL)
     worker.process.join()
-    assert worker.check(missing).faults == ["the process that ran it has ended with -9"]
-    assert worker.check(missing).faults[0].startswith("Traceback")
+    assert worker.check(missing, frozenset()).faults == ["the process that ran it has ended with -9"]
+    assert worker.check(missing, frozenset()).faults[0].startswith("Traceback")
     worker.stop()
 
 
@@ -147,7 +147,7 @@ def test_register_tiles_of_each_size_are_launched() -> None:
     texts, found = checks.texts_of(subject), checks.Outcome()
     tiled = {name for name, text in texts.items() for each in (8, 4, 2) if f"{each} x {each} results" in text.text}
     checks.emulate(subject, found, [5])
-    assert len(tiled) == 6
+    assert len(tiled) == 8
     assert not found.faults
     assert not tiled & set(found.not_emulated)
 
@@ -165,6 +165,15 @@ def test_small_cases_reach_chains_and_chunks(tmp_path: Path) -> None:
     texts = checks.texts_of(subjects.of_file(program))
     assert any("decoupled" in text.text or "look back" in text.text for text in texts.values())
     assert any("_combine_" in name for name in texts)
+
+
+def test_runs_that_launch_a_kernel_first() -> None:
+    """Those alone are traced, and emulated in further orders, where a program is compiled again for some kernels."""
+    runs = [checks.Key(name, ("main",), ()) for name in "abcd"]
+    launched = dict(zip(runs, map(frozenset, (["x"], ["x", "y"], ["y", "other"], ["z"])), strict=True))
+    assert checks.firsts(launched, frozenset("xy")) == {runs[0], runs[1]}
+    assert checks.firsts(launched, frozenset("z")) == {runs[3]}
+    assert checks.firsts(launched, frozenset()) == frozenset()
 
 
 def test_slower_cases_are_left_out_when_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,12 @@
-"""What is done to one program: its kernels compiled for a GPU, its cases traced and emulated on every version.
+"""What is done to one program: its kernels compiled for a GPU, its cases emulated and traced on every version.
 
 compiles    NVRTC takes its kernels for sm_90; registers, spills and shared memory are recorded
-traced      no hazard, no read of what no thread has written, the interpreter's values
 emulated    the CUDA C of its kernels, run by the whole CUDA device on an emulated driver, gives what the
             interpreter does, with the threads of a block in ascending, descending and random order
+traced      no hazard, no read of what no thread has written, the interpreter's values
+
+The tracer takes about 30 times as long as the emulator, which also tells what each run launches. So where a program is
+compiled again to reach kernels for many elements, those runs are traced that launch a kernel of which nothing is known.
 """
 
 from __future__ import annotations
@@ -85,13 +88,18 @@ def check(subject: Subject, before: Container[str] = ()) -> Outcome:
     if texts and has_nvrtc():
         found.kernels = resources(cuda_module(texts.values()), ARCH)
     run_all(subject, found)
+    ours = ready_kernels_of(subject)
     for k, other in enumerate(others_of(subject)):
         left, more = frozenset((*found.not_traced, *found.not_emulated)), Outcome()
         if not left:
             break
-        same = same_kernels(other, subject)
+        theirs = ready_kernels_of(other)
+        same = same_kernels(theirs, ours)
         wanted = frozenset[str]().union(*(same[name] for name in left))
-        run_all(replace(other, wanted=wanted) if k else other, more)
+        if k:
+            run_all(replace(other, wanted=wanted), more)
+        else:
+            run_all(other, more, wanted | other_kernels(theirs, ours))
         merge(found, more, same)
     found.misfits = list(dict.fromkeys(found.misfits))
     found.forms = sorted({form for name, form in forms.items() if name not in {*found.not_traced, *found.not_emulated}})
@@ -133,11 +141,17 @@ def elsewhere(form: Hashable) -> Hashable:
             return form
 
 
-def same_kernels(small: Subject, subject: Subject) -> dict[str, set[str]]:
+def same_kernels(small: Sequence[Kernel], kernels: Sequence[Kernel]) -> dict[str, set[str]]:
     """For each kernel of a program those of `small` that are the same but for names and numbers: how long a tile is."""
-    found = [(kernel.name, numberless(form_of(kernel))) for kernel in ready_kernels_of(small)]
-    wanted = [(kernel.name, numberless(form_of(kernel))) for kernel in ready_kernels_of(subject)]
+    found = [(kernel.name, numberless(form_of(kernel))) for kernel in small]
+    wanted = [(kernel.name, numberless(form_of(kernel))) for kernel in kernels]
     return {name: {one for one, other in found if other == form} for name, form in wanted}
+
+
+def other_kernels(small: Sequence[Kernel], kernels: Sequence[Kernel]) -> frozenset[str]:
+    """Those of `small` that a program does not have, or has with other numbers."""
+    known = {repr(form_of(kernel)) for kernel in kernels}
+    return frozenset(kernel.name for kernel in small if repr(form_of(kernel)) not in known)
 
 
 def numberless(form: Hashable) -> Hashable:
@@ -155,10 +169,30 @@ def numberless(form: Hashable) -> Hashable:
             return form
 
 
-def run_all(subject: Subject, found: Outcome) -> None:
-    trace(subject, found)
-    if COMPILER is not None:
-        emulate(subject, found, ORDERS)
+def run_all(subject: Subject, found: Outcome, fresh: frozenset[str] | None = None) -> None:
+    """All runs emulated, then traced: where kernels are wanted the runs alone that were the first to launch one; where
+    some are `fresh`, those, and the ones with default sizes that launch one."""
+    if COMPILER is None:
+        trace(subject, found)
+        return
+    launched = emulate(subject, found, ORDERS)
+    if subject.wanted:
+        trace(subject, found, firsts(launched, subject.wanted))
+    elif fresh is not None:
+        usual = frozenset(run for run, names in launched.items() if names & fresh and not run.sizes)
+        trace(subject, found, usual | firsts(launched, fresh))
+    else:
+        trace(subject, found)
+
+
+def firsts(launched: Mapping[Key, frozenset[str]], wanted: frozenset[str]) -> frozenset[Key]:
+    """The runs that launch one of these kernels, each of which no run before has launched."""
+    found, left = set[Key](), set(wanted)
+    for run, names in launched.items():
+        if names & left:
+            found.add(run)
+            left -= names
+    return frozenset(found)
 
 
 def merge(found: Outcome, more: Outcome, same: Mapping[str, set[str]]) -> None:
@@ -189,12 +223,29 @@ def has_nvrtc() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Key:
+    """A run: the case; entry, sides of guards and sizes; the sizes alone."""
+
+    label: str
+    version: tuple[object, ...]
+    sizes: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """A case on a version, with sizes that a tuning file may set; `label` is what reports call it."""
 
     call: Call
     forced: Mapping[str, bool]
     sizes: Mapping[str, int]
+
+    @property
+    def key(self) -> Key:
+        return Key(self.call.label, self.version, tuple(self.sizes.items()))
+
+    @property
+    def version(self) -> tuple[object, ...]:
+        return self.call.entry, *self.forced.items(), *self.sizes.items()
 
     @property
     def label(self) -> str:
@@ -220,21 +271,27 @@ def runs(subject: Subject, reached: Container[str]) -> Iterator[Run]:
 
 
 def in_time(
-    subject: Subject, reached: Container[str], found: Outcome, done: str, limit: float | None = None
+    subject: Subject,
+    reached: Container[str],
+    found: Outcome,
+    done: str,
+    limit: float | None = None,
+    only: Container[Key] | None = None,
 ) -> Iterator[Run]:
-    """The runs that there is time for, `PROGRAM_SECONDS` without a limit; what is left out is noted."""
+    """The runs that there is time for, `PROGRAM_SECONDS` without a limit, `only` these; what is left out is noted."""
     limit = PROGRAM_SECONDS if limit is None else limit
     begin, taken = time.process_time(), set[tuple[object, ...]]()
     for run in runs(subject, reached):
-        version = run.call.entry, *run.forced.items(), *run.sizes.items()
+        if only is not None and run.key not in only:
+            continue
         seconds = time.process_time() - begin
-        if seconds > limit and (version in taken or subject.wanted):
+        if seconds > limit and (run.version in taken or subject.wanted):
             found.slower += 1
         elif seconds > 2 * limit:
             found.skipped.append(f"{run.label}: not {done}, {2 * limit:g} s are over")
         else:
             yield run
-            taken.add(version)
+            taken.add(run.version)
 
 
 NAME = attrgetter("name")
@@ -277,15 +334,15 @@ def differences(wanted: Results, got: Results) -> Iterator[str]:
 # ---- traced ------------------------------------------------------------------------------------------------------
 
 
-def trace(subject: Subject, found: Outcome) -> None:
-    """All runs, traced: no hazard."""
+def trace(subject: Subject, found: Outcome, only: Container[Key] | None = None) -> None:
+    """All runs, or `only` these, traced: no hazard."""
     kernels, seen = ready_kernels(subject.compiled), set[str]()
 
     def fenced(name: str) -> Kernel:
         seen.add(name)
         return kernels(name)
 
-    for run in in_time(subject, seen, found, "traced"):
+    for run in in_time(subject, seen, found, "traced", only=only):
         entry, args = run.call.entry, run.call.args
         try:
             with np.errstate(all="ignore"), within(TRACE_SECONDS):
@@ -309,17 +366,23 @@ def _faults_of(report: Report, call: Call) -> Iterator[str]:
 # ---- emulated ----------------------------------------------------------------------------------------------------
 
 
-def emulate(subject: Subject, found: Outcome, orders: Sequence[int]) -> None:
-    """All runs in each order of threads, on the CUDA device: the interpreter's values."""
+def emulate(subject: Subject, found: Outcome, orders: Sequence[int]) -> dict[Key, frozenset[str]]:
+    """All runs in each order of threads, on the CUDA device: the interpreter's values. Where kernels are wanted, later
+    orders are those of the runs that launched one first. What each run has launched."""
     driver, device = driver_of(the_gpu()), _built(subject, the_gpu(), THREADS)
-    reached = set[str]()
-    for order in orders:
+    launched, reached = dict[Key, frozenset[str]](), set[str]()
+    for k, order in enumerate(orders):
         driver.order = order
-        driver.names.clear()
-        faults = _run_all(device, subject, driver.names, found, PROGRAM_SECONDS / len(orders))
-        found.faults += [f"order {order}: {fault}" for fault in faults]
-        reached |= driver.names
+        only = firsts(launched, subject.wanted) if k and subject.wanted else None
+        seen, limit = set[str](), PROGRAM_SECONDS / len(orders)
+        for run in in_time(subject, seen, found, "run", limit, only):
+            driver.names.clear()
+            found.faults += [f"order {order}: {fault}" for fault in _run(device, run, found)]
+            launched[run.key] = launched.get(run.key, frozenset()) | driver.names
+            seen |= driver.names
+        reached |= seen
     found.not_emulated = not_reached(subject, reached)
+    return launched
 
 
 def not_reached(subject: Subject, reached: Container[str]) -> list[str]:
@@ -330,22 +393,20 @@ def not_reached(subject: Subject, reached: Container[str]) -> list[str]:
 
 def run_on(gpu: Gpu, threads: int, subject: Subject, found: Outcome) -> Iterator[str]:
     """Every case on every version on a GPU: where it does not give the interpreter's values."""
-    every = {kernel.name for kernel in subject.compiled.host.kernels}
-    return _run_all(_built(subject, gpu, threads), subject, every, found)
+    every, device = {kernel.name for kernel in subject.compiled.host.kernels}, _built(subject, gpu, threads)
+    for run in in_time(subject, every, found, "run"):
+        yield from _run(device, run, found)
 
 
 def _built(subject: Subject, gpu: Gpu, threads: int) -> CudaExecutable:
     return CudaExecutable.build(subject.compiled.host, subject.compiled.core.functions, gpu, threads)
 
 
-def _run_all(
-    device: CudaExecutable, subject: Subject, reached: Container[str], found: Outcome, limit: float | None = None
-) -> Iterator[str]:
-    for run in in_time(subject, reached, found, "run", limit):
-        got = outcome(partial(_run_there, device, run, found))
-        found.ran += 1
-        for fault in differences(run.call.wanted, got):
-            yield f"{run.label}: {fault}"
+def _run(device: CudaExecutable, run: Run, found: Outcome) -> Iterator[str]:
+    got = outcome(partial(_run_there, device, run, found))
+    found.ran += 1
+    for fault in differences(run.call.wanted, got):
+        yield f"{run.label}: {fault}"
 
 
 def _run_there(device: CudaExecutable, run: Run, found: Outcome) -> tuple[list[Argument], object]:

@@ -18,7 +18,7 @@ from soac.ir.traverse import bodies
 from soac.ir.types import Name, Var
 from soac.ir.version_tree import Size, sizes_of
 
-NARROW = 5
+NARROW = 3
 """What a size becomes along which nothing is tiled."""
 WHOLE = 4
 """Elements of an access: how much the sizes of tiled dimensions are more than whole tiles, and their differences."""
