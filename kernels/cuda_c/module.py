@@ -25,7 +25,7 @@ from ..kernel_ir.affine import Poly
 from ..kernel_ir.execution import Who, published, solo, written_arrays
 from ..kernel_ir.fragments import INSTRUCTIONS, MATRICES
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
-from ..kernel_ir.shared_stack import is_on_own_stack, is_static, word_bytes
+from ..kernel_ir.shared_stack import is_static, word_bytes
 from ..kernel_ir.traverse import names_in, statements
 from .collectives import block_reduce, block_scan, in_order
 from .inline_expressions import bare, number, readable, right_hand_side
@@ -62,8 +62,6 @@ WARPS_BYTES = 16 << 10
 REGISTERS, BESIDE, NEAR = 1 << 16, 38, 6
 """Of a multiprocessor; of a thread, beside those of its arrays and a third as many for operands; for places in the
 shared memory of the block, whose arrays are taken there one after the other."""
-SEVERAL_ARRAYS, THEIR_REGISTERS = range(4, 17), 64
-"""On a thread's stack: kernels with fewer have no more registers, those with more would spill many."""
 WIDTH = 110
 
 
@@ -152,15 +150,17 @@ def cuda_kernel(
     shown = readable(narrowed.kernel, prelude_names())
     names = {word for name in names_in(shown) for word in WORD.findall(name)} | prelude_names() | KEYWORDS | LIBRARY
     stacks = frozenset(space for space in STACKS if takes_stack(kernel, space))
-    near = not far and Space.SHARED in stacks and StackSizes.of(kernel).tells(Space.SHARED)
-    p = Printer(
-        shown, threads, plain_statements, first_site, names=names, waits=waits, stacks=stacks, near=near, warps=warps
-    )
+    told = frozenset(space for space in stacks if StackSizes.of(kernel).tells(space))
+    enough = told - {Space.SHARED} if far else told
+    near = Space.SHARED in enough
+    p = Printer(shown, threads, plain_statements, first_site)
+    p.names, p.waits, p.stacks, p.enough, p.warps = names, waits, stacks, enough, warps
     p.word, p.beside = word_bytes(shown.body), WARP.threads if threads % WARP.threads == 0 else 1
     p.torn = meets(shown.body) and (waits or tears(p, shown.body))
     head = _head(p)
     statements_text(p, p.kernel.body, Who.EVERY)
-    turns = any(may_lack(p, space) for space in stacks) or (grid is Grid.TURNS and not waits)
+    in_memory = not stacks <= ({Space.SHARED} if near else set())
+    turns = in_memory or (grid is Grid.TURNS and not waits)
     text = "\n".join([*head, *_setup(p), *(_in_turns(p) if turns else _one_block(p)), "}", ""])
     return CudaKernel(kernel.name, text, threads, max(1, warps), turns, can_fail(p), stacks, near, narrowed.bound)
 
@@ -196,14 +196,12 @@ def _head(p: Printer) -> list[str]:
 
 
 def launch_bounds(p: Printer) -> str:
-    """The threads of a block; where arrays are in registers, or a few on the stacks of threads, the blocks too that a
-    multiprocessor is to hold, which the assembler would give up for a register more."""
+    """The threads of a block; where arrays are in registers, the blocks too that a multiprocessor is to hold, which the
+    assembler would give up for a register more."""
     threads = p.threads * max(1, p.warps)
     own = [s for s in statements(p.kernel.body) if isinstance(s, kir.Distribute)]
     words = sum(-(-s.threads // p.threads) * s.count * max(4, s.array.prim.bytes) // 4 for s in own)
-    each = words + words // 3 + BESIDE + NEAR * p.near if own else 0
-    if not own and sum(map(is_on_own_stack, statements(p.kernel.body))) in SEVERAL_ARRAYS:
-        each = THEIR_REGISTERS
+    each = words + words // 3 + BESIDE + NEAR * (Space.SHARED in p.enough) if own else 0
     blocks = REGISTERS // (threads * each) if each else 0
     return f"{threads}, {blocks}" if blocks > 1 else f"{threads}"
 
@@ -240,8 +238,9 @@ def _setup(p: Printer) -> list[str]:
     if p.torn:
         lines.append("  bool failed = false;")
     if Space.SHARED in p.stacks:
-        kind, name = ("i32", "near_stack") if p.near else ("Stack", "block_stack")
-        place = "memory" if p.near else "memory, shared_memory"
+        near = not may_lack(p, Space.SHARED)
+        kind, name = ("i32", "near_stack") if near else ("Stack", "block_stack")
+        place = "memory" if near else "memory, shared_memory"
         lines += ["  DYNAMIC_SHARED_MEMORY;", f"  {kind} stack = {name}<{p.threads}>({place});"]
     if Space.PRIVATE in p.stacks:
         lines.append(f"  OwnStack own = thread_stack<{p.threads}, {p.word}, {p.beside}>(memory);")

@@ -511,6 +511,15 @@ template <i32 width> DEVICE u32 take_own(const Memory &memory, OwnStack &stack, 
   return first;
 }
 // there is enough: the host has computed it
+template <i32 width> DEVICE u32 next_own(const Memory &memory, OwnStack &stack, i64 bytes) {
+  const u32 first = stack.taken;
+  stack.taken += (u32)(whole_units(bytes) / width);
+#ifdef EMULATED
+  if ((i64)stack.taken * width > memory.thread_size) abort();
+#endif
+  return first;
+}
+// likewise
 template <i32 threads> DEVICE i32 take_near(const Memory &memory, i32 &first, i64 bytes) {
   const i32 taken = first;
   first += (i32)whole_units(bytes);

@@ -30,10 +30,11 @@ class Printer:
     binds them; `waits`: for other blocks; `staged`: bytes of shared memory that tiles take; `noted`: the last comment;
     `half`: the variable by which reductions alternate, if there are any; `alone`: a statement that has a block of the
     text for itself; `warps` > 0: the kernel's block is a warp, of which a block of threads has `warps`; `stacks`: of
-    the block and of threads, as far as there are any; `near`: that of the block has shared memory for all of its
-    arrays; `torn`: a thread may fail where others wait for it; `loose`: one may have done so since the last barrier;
-    `word`: bytes of the words of a thread's stack, where there is one, and `beside`: threads whose words are
-    neighbours; `distributed`: what holds a distributed array for all the indices that a thread takes."""
+    the block and of threads, as far as there are any; `enough`: those that have room for all arrays, as the launch
+    tells how much these take, that of the block in shared memory; `torn`: a thread may fail where others wait for it;
+    `loose`: one may have done so since the last barrier; `word`: bytes of the words of a thread's stack, where there is
+    one, and `beside`: threads whose words are neighbours; `distributed`: what holds a distributed array for all the
+    indices that a thread takes."""
 
     kernel: Kernel
     threads: int
@@ -45,7 +46,7 @@ class Printer:
     alone: KStm | None = None
     warps: int = 0
     stacks: frozenset[Space] = frozenset()
-    near: bool = False
+    enough: frozenset[Space] = frozenset()
     word: int = 0
     beside: int = WARP.threads
     torn: bool = False
@@ -174,8 +175,8 @@ def can_fail(p: Printer) -> bool:
 
 
 def may_lack(p: Printer, space: Space) -> bool:
-    """Whether a stack may have too little room; that of a block has not where the host knows that all of it fits."""
-    return not (p.near and space is Space.SHARED)
+    """Whether a stack may have too little room: it has not where a launch tells what its arrays take."""
+    return space not in p.enough
 
 
 def fails(p: Printer, stms: tuple[KStm, ...]) -> bool:
@@ -324,8 +325,10 @@ def alloc(p: Printer, stm: kir.Alloc, who: Who) -> None:
     kind = "" if array.name in p.declared else f"{t} *const "
     if array.space is Space.PRIVATE:
         kind = "" if array.name in p.declared else f"const {own_type(p, array)} "
-        p.line(f"{kind}{array.name} = {{own.words, take_own<{p.word}>(memory, own, {size})}};")
-        _out_of_memory(p, array, size, who)
+        take = "take_own" if may_lack(p, array.space) else "next_own"
+        p.line(f"{kind}{array.name} = {{own.words, {take}<{p.word}>(memory, own, {size})}};")
+        if may_lack(p, array.space):
+            _out_of_memory(p, array, size, who)
     elif may_lack(p, array.space):
         p.line(f"{kind}{array.name} = ({t} *)take({STACKS[array.space]}, {size});")
         _out_of_memory(p, array, size, who)

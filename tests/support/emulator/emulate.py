@@ -19,7 +19,7 @@ import numpy as np
 
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim
-from soac.kernels.analysis.stack_sizes import StackSizes
+from soac.kernels.analysis.stack_sizes import UNKNOWN, StackSizes
 from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
 from soac.kernels.cuda_c.ops import c_type
 from soac.kernels.devices.cpu.executable import CpuDevice, Executable, failure
@@ -60,15 +60,15 @@ class Emulator:
     def launch(self, name: str, blocks: int, arrays: list[np.ndarray], scalars: list[Scalar], order: int) -> None:
         """All blocks, threads in this order: 0 ascending, 1 descending, else the seed of a random one.
         Raises KernelFailure, and AssertionError where threads wait for each other in vain."""
-        kernel, threads = self.kernels[name], self.texts[name].threads
+        kernel, threads, own = self.kernels[name], self.texts[name].threads, self.of_thread(name, scalars)
         failures = (ctypes.c_uint64 * 17)()
         together = self.texts[name].together
-        scratch = np.empty(GRID * together * (BLOCK_BYTES + threads * THREAD_BYTES), np.uint8)
+        scratch = np.empty(GRID * together * (BLOCK_BYTES + threads * own), np.uint8)
         held = [np.ascontiguousarray(a) for a in arrays]
         values = [
             ctypes.c_void_p(ctypes.addressof(failures)), ctypes.c_void_p(ctypes.addressof(failures)),
             ctypes.c_int64(blocks),
-            Memory(scratch.ctypes.data, BLOCK_BYTES, THREAD_BYTES, self.shared(name, scalars)),
+            Memory(scratch.ctypes.data, BLOCK_BYTES, own, self.shared(name, scalars)),
             *(ctypes.c_void_p(a.ctypes.data) for a in held),
             *(c_value(v.prim, x) for v, x in zip(kernel.scalars, scalars, strict=True)),
         ]  # fmt: skip
@@ -80,6 +80,12 @@ class Emulator:
             raise AssertionError(f"{name}: {self.library.emulator_problem().decode()}")
         if failures[0]:
             raise failure(kernel, [ctypes.c_int64(word).value for word in failures])
+
+    def of_thread(self, name: str, scalars: Sequence[Scalar]) -> int:
+        """Bytes of the stack of each thread: all that it takes, where a launch tells."""
+        sizes = StackSizes.of(self.kernels[name])
+        peak = sizes.peak_of([scalars[k] for k in sizes.used]).thread
+        return THREAD_BYTES if peak == UNKNOWN else max(THREAD_BYTES, int(peak))
 
     def shared(self, name: str, scalars: Sequence[Scalar]) -> int:
         """Bytes of shared memory for arrays of a block: all that a text takes which has none elsewhere, else a few."""
