@@ -3,7 +3,8 @@
 An access function f' gives the index of an access from the block, the lane and the sequential indices. It is evaluated
 for all lanes of a block at once: what is computed from sizes and indices is known, what is loaded is not. A request of
 a warp to global memory costs its distinct 32-byte sectors, one to shared memory the turns of its fullest bank, as the
-tracer counts them (`kernels/tracer/memory.py`); an access through a loaded index costs a sector for each lane.
+tracer counts them (`kernels/tracer/memory.py`); an access through a loaded index costs a sector for each lane. Arrays
+on the stacks of threads are in global memory, too, and where their words lie is known as far as their sizes are.
 
 `predict` evaluates every block and every iteration, or a sample: the first and the last ones, which count for
 themselves, since what is begun or ended there is not done in between (a pipelined loop copies nothing in its last
@@ -26,6 +27,8 @@ from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, solo, writer
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
+from ..kernel_ir.shared_stack import UNIT, is_on_own_stack, place_of, word_bytes
+from ..kernel_ir.traverse import statements
 from .memory_model import BANKS, SECTOR, WORD
 
 Known = bool | int | float | np.ndarray
@@ -75,7 +78,7 @@ def predict(
     sample: Sample = EVERYTHING,
 ) -> tuple[Predicted, ...]:
     """The access sites of a launch, in the order of the text; `scalars` as the kernel takes them."""
-    e = Evaluation(threads, warp, sample)
+    e = Evaluation(threads, warp, sample, word_bytes(kernel.body), own_arrays(kernel))
     e.env.update((var.name, value) for var, value in zip(kernel.scalars, scalars, strict=True))
     for block in sampled(e, blocks, sample.blocks):
         e.env[kernel.block.name] = e.block = block
@@ -85,7 +88,13 @@ def predict(
 
 def global_sectors(sites: Sequence[Predicted]) -> float:
     """Sectors of global memory over all sites."""
-    return sum(site.units for site in sites if site.array.space is Space.GLOBAL)
+    return sum(site.units for site in sites if site.array.space is not Space.SHARED)
+
+
+def own_arrays(kernel: Kernel) -> frozenset[str]:
+    """The arrays that are on the stacks of threads."""
+    stms = statements(kernel.body)
+    return frozenset(stm.array.name for stm in stms if isinstance(stm, kir.Alloc) and is_on_own_stack(stm))
 
 
 def spread(count: int, most: int) -> Iterator[tuple[int, float]]:
@@ -117,11 +126,18 @@ class Evaluation:
     """Values of variables, the lanes that run (None: outside of threads), and what was counted. `weight`: how many
     executions the present one stands for; `left_out`: whether there are such; `guessed`: whether it is known to happen.
     Where blocks take numbers one after the other, each has that of another one, and all together have the same:
-    `block`. `iterations`: how many of the loops around are evaluated."""
+    `block`. `iterations`: how many of the loops around are evaluated. `own`: the arrays on the stacks of threads, whose
+    words have `word` bytes; `starts`: their first bytes; `top`: the first byte that is free; `lanes`: each thread's
+    number in its warp."""
 
     threads: int
     warp: int
     sample: Sample
+    word: int = 1
+    own: frozenset[str] = frozenset()
+    starts: dict[str, Value] = field(default_factory=dict)
+    top: Value = 0
+    lanes: np.ndarray = field(init=False)
     env: dict[str, Value] = field(default_factory=dict)
     sites: dict[int, Predicted] = field(default_factory=dict)
     turns: dict[int, Turn] = field(default_factory=dict)
@@ -131,6 +147,9 @@ class Evaluation:
     left_out: bool = False
     guessed: bool = False
     iterations: int = 1
+
+    def __post_init__(self) -> None:
+        self.lanes = np.arange(self.threads) % self.warp
 
     def get(self, operand: Operand) -> Value:
         return operand.value if isinstance(operand, Const) else self.env.get(operand.name)
@@ -151,9 +170,11 @@ def sampled(e: Evaluation, count: int, most: int) -> Iterator[int]:
 
 def note(e: Evaluation, stm: KStm, array: KArray, index: Value, who: Who, width: int = 1) -> None:
     """An access happens at `index`, of `width` elements."""
-    if array.space in (Space.PRIVATE, Space.REGISTERS):
+    if array.space in (Space.PRIVATE, Space.REGISTERS) and array.name not in e.own:
         return
     site = e.site(stm, array)
+    if array.name in e.own:
+        index = own_place(e, site, index)
     site.exact = site.exact and not (e.guessed or e.left_out) and index is not None
     if e.mask is None:
         site.of_block = True
@@ -165,12 +186,33 @@ def note(e: Evaluation, stm: KStm, array: KArray, index: Value, who: Who, width:
     turn = e.turns.setdefault(id(stm), Turn(np.zeros(e.threads, np.int64)))
     lanes = np.flatnonzero(e.mask)
     site.lanes += len(lanes) * e.weight
-    grain = SECTOR if array.space is Space.GLOBAL else WORD
+    grain = WORD if array.space is Space.SHARED else SECTOR
     units = lanes * grain if index is None else np.broadcast_to(np.asarray(index, np.int64), e.threads)[lanes]
-    size = 1 if index is None else array.prim.bytes
+    size = 1 if index is None or array.name in e.own else array.prim.bytes
     requests = turn.taken[lanes] * e.threads + lanes // e.warp
     turn.open.append((requests, units * size // grain, (units + width - 1) * size // grain, e.weight))
     turn.taken[lanes] += 1
+
+
+def own_place(e: Evaluation, site: Predicted, index: Value) -> Value:
+    """Where each lane's element of an array on its stack is in the memory of its warp, in bytes. An array that begins
+    who knows where is taken to begin at the same byte in all of them."""
+    start = e.starts[site.array.name]
+    site.exact = site.exact and start is not None
+    if index is None:
+        return None
+    byte = (0 if start is None else start) + np.asarray(index) * site.array.prim.bytes
+    return place_of(byte, e.lanes, e.word)
+
+
+def taken(e: Evaluation, array: KArray, count: Value) -> None:
+    """An array of that many elements on the stack of each thread."""
+    e.starts[array.name] = e.top
+    if e.top is None or count is None:
+        e.top = None
+        return
+    size = np.maximum(np.asarray(count) * array.prim.bytes, 1)
+    e.top = np.asarray(e.top) + -(-size // UNIT) * UNIT
 
 
 def close(e: Evaluation) -> None:
@@ -205,15 +247,20 @@ def requests_of(turn: Turn, in_banks: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def run(e: Evaluation, stms: tuple[KStm, ...], who: Who) -> None:
-    """Evaluate a list; what only the first thread executes (`solo`) counts as its own."""
+    """Evaluate a list, which gives back what it takes of stacks; what only the first thread executes (`solo`) counts as
+    its own."""
+    top = e.top
     for stm in stms:
         step(e, stm, Who.LEADER if who is Who.EVERY and solo(stm) else who)
+    e.top = top
 
 
 def step(e: Evaluation, stm: KStm, who: Who) -> None:
-    """Evaluate a statement: its accesses are noted, what it binds is known or None. Fences, checks and allocations do
-    nothing."""
+    """Evaluate a statement: its accesses are noted, what it binds is known or None. Fences, checks and allocations of a
+    block's arrays do nothing."""
     match stm:
+        case kir.Alloc(array, count) if array.name in e.own:
+            taken(e, array, e.get(count))
         case kir.KLet(var, kir.KLoad(array, index)):
             note(e, stm, array, e.get(index), who)
             e.env[var.name] = None

@@ -13,6 +13,10 @@ there, so nothing depends on what others have taken, or where they are. Narrower
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+import numpy as np
+
 from ...ir.machine import WARP
 from ...ir.types import Const
 from . import nodes as kir
@@ -53,7 +57,10 @@ def word_bytes(stms: tuple[KStm, ...]) -> int:
     return max((stm.array.prim.bytes for stm in found), default=1)
 
 
-def place_of(byte: int, lane: int, word: int) -> int:
+Places = TypeVar("Places", int, np.ndarray)
+
+
+def place_of(byte: Places, lane: Places, word: int) -> Places:
     """Where a byte of the stack of a thread is in the memory that the stacks of its warp have together."""
     return (byte // word * WARP.threads + lane) * word + byte % word
 
