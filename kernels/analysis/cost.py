@@ -95,7 +95,7 @@ def _number(found: Cost) -> float:
 
 class _State:
     """How variables lie on the lanes (`inside`: those that vary at the ends of a loop only, elsewhere), the weights,
-    what goes in tiles, sizes known by name, and what is a part of a size."""
+    what goes in tiles, sizes known by name, what is a part of a size, and what a counter below a size leads to."""
 
     def __init__(self, facts: Facts, weights: Weights, tiled: Tiled, sizes: Mapping[KVar, Name]) -> None:
         self.facts = facts
@@ -103,6 +103,7 @@ class _State:
         self.tiled = tiled
         self.sizes = sizes
         self.parts: dict[Operand, Cost] = {var: size(name, Role.STEPS) for var, name in sizes.items()}
+        self.below: dict[Operand, Name] = {}
         self.inside: dict[Operand, Across] = {}
 
     def of(self, x: Operand) -> Across:
@@ -125,6 +126,25 @@ def _loop(bound: Operand, body: tuple[KStm, ...], state: _State, lanes: bool) ->
     once = _stms(body, state, lanes)
     state.weights = outside
     return _trips(bound, state) * (1.0 + once)
+
+
+def _count(index: KVar, bound: Operand, state: _State) -> None:
+    """The counter of a loop is half of its steps, in the mean."""
+    below = state.sizes.get(bound) if isinstance(bound, KVar) else None
+    below = below or state.below.get(bound)
+    if below is not None:
+        state.below[index], state.parts[index] = below, state.parts[bound] / 2
+
+
+def _count_on(var: KVar, rhs: kir.Rhs, state: _State) -> None:
+    """What is added to a counter, or taken from it or from a size, leaves it one: `n - (i + 1)`."""
+    match rhs:
+        case kir.KOp(Op.ADD | Op.SUB, _, (x, Const())) | kir.KOp(Op.ADD, _, (Const(), x)) if x in state.below:
+            state.below[var], state.parts[var] = state.below[x], state.parts[x]
+        case kir.KOp(Op.SUB, _, (x, y)) if y in state.below and x in state.parts:
+            state.below[var], state.parts[var] = state.below[y], state.parts[x] / 2
+        case _:
+            pass
 
 
 def _trips(bound: Operand, state: _State) -> Cost:
@@ -159,6 +179,8 @@ def _groups(lo: Operand, hi: Operand, state: _State) -> Cost:
     """Groups of lanes; one that is not full takes as long as one that is."""
     if isinstance(lo, Const) and isinstance(hi, KVar) and hi in state.sizes:
         return size(state.sizes[hi], Role.GROUPS) * (LANES / state.weights.lanes)
+    if isinstance(lo, Const) and hi in state.below:
+        return 0.5 + size(state.below[hi], Role.GROUPS) * (0.5 * LANES / state.weights.lanes)
     if isinstance(lo, Const) and isinstance(hi, Const):
         return float(max(0, -(-(int(hi.value) - int(lo.value)) // state.weights.lanes)))
     return max(1.0, state.weights.threads / state.weights.lanes)
@@ -228,6 +250,7 @@ def _stm(stm: KStm, state: _State, lanes: bool) -> Cost:
         case kir.KLet(var, rhs):
             _without_clamps(var, rhs, state)
             weight = _rhs(rhs, state)
+            _count_on(var, rhs, state)
             part = _part(rhs, state)
             if part is not None:
                 state.parts[var] = part
@@ -256,7 +279,8 @@ def _stm(stm: KStm, state: _State, lanes: bool) -> Cost:
             return EXTENT / LANES * (_stms(body, state, True) + _stms(after, state, True))
         case kir.KIf(_, then, orelse):
             return 2.0 + _stms(then, state, lanes) + _stms(orelse, state, lanes)
-        case kir.For(_, bound, body):
+        case kir.For(index, bound, body):
+            _count(index, bound, state)
             return 2.0 + _loop(bound, body, state, lanes)
         case kir.KWhile(before, _, body):
             return EXTENT * (1.0 + _stms(before, state, lanes) + _stms(body, state, lanes))

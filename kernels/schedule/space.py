@@ -150,15 +150,21 @@ def segment_screma(
 
 
 def segment_results(
-    b: Builder, body: Body, outs: list[tuple[Name, Type]], indices: tuple[Operand, ...], mode: Mode
+    b: Builder,
+    body: Body,
+    outs: list[tuple[Name, Type]],
+    indices: tuple[Operand, ...],
+    mode: Mode,
+    apart: frozenset[Name] = frozenset(),
 ) -> None:
-    """Emit a segmap's body and put its results in their places; an array is made in place where it can be."""
+    """Emit a segmap's body and put its results in their places; an array is made in place where it can be, unless it
+    is one of those to be made `apart` and copied."""
     places = [output(b, name) for name, _ in outs]
     origins = array_origins(body)
     for place, result in zip(places, body.result, strict=True):
         origin = origins.get(result.name) if isinstance(result, Var) else None
         row = b.element(place, indices) if len(indices) < len(place.shape) else None
-        if origin is not None and isinstance(row, ArrayRef) and origin not in b.destinations:
+        if origin is not None and isinstance(row, ArrayRef) and origin not in {*b.destinations, *apart}:
             b.destinations[origin] = row
     values = gen_body(b, body, mode)
     for place, value in zip(places, values, strict=True):

@@ -6,15 +6,16 @@ segmap (i < n, j < m)     block = (i, chunk of j): threads j; or block = (i, j):
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial, reduce
 
 from ....ir import core
 from ....ir.core import Body, Fix, Param, SegSpace, Stm
 from ....ir.errors import Loc
 from ....ir.ops import EXPENSES, Expense, Op
 from ....ir.records import dataclass
-from ....ir.traverse import all_stms, bodies, free_in_stm, index_atoms
+from ....ir.traverse import all_stms, free_in_stm, index_atoms
 from ....ir.types import Atom, Const, Name, Type, Var, i64
 from ...analysis.cost import EXTENT, cost_at, lanes_of
 from ...kernel_ir import nodes as kir
@@ -23,11 +24,12 @@ from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
 from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand
 from ..own_elements import own_elements
-from ..queries import has_soac, overwritten
+from ..queries import arrays_of_loops, has_soac, overwritten
 from ..soacs import split_indices, write_at, write_in_range
 from ..space import OPEN, Chunk, bind_space, chunk_of, closed, lanes_over_chunk, output, segment_results
 from ..statements import gen_body, gen_stm
 from ..table import Schedule, Segop, Table, in_memory, run
+from ..widths import loop_bound, row_width
 from .columns import with_columns
 from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, dependents, launch_panels, needed
 from .segred import SPLIT_K, STREAMED, in_chunks
@@ -55,12 +57,13 @@ class LanesKernel:
 
 @dataclass(frozen=True, slots=True)
 class Points(Segop[core.SegMap]):
-    """A map of threads with its kernels: lanes over the points, also of several rows at once, or over the elements of
-    a point."""
+    """A map of threads with its kernels: lanes over the points, also of several rows at once or with results made
+    apart, or over the elements of a point."""
 
     lanes: LanesKernel
     spread: Made | None
     jammed: LanesKernel | None
+    apart: LanesKernel | None
 
 
 def points_of(s: Segop[core.SegMap]) -> Points:
@@ -69,7 +72,9 @@ def points_of(s: Segop[core.SegMap]) -> Points:
     s = in_memory(replace(s, exp=exp))
     lanes, spread = lanes_kernel(s), block_a_point(s) if has_soac(exp.body) else None
     can = not any(t.shape for t in exp.ret) and can_jam(exp.space, exp.body)
-    return Points(s.h, s.stm, exp, s.base, s.outs, lanes, spread, jammed_kernel(s) if can else None)
+    looped = arrays_of_loops(exp.body)
+    apart = lanes_kernel(s, looped) if looped else None
+    return Points(s.h, s.stm, exp, s.base, s.outs, lanes, spread, jammed_kernel(s) if can else None, apart)
 
 
 def is_collective(s: Segop[core.SegMap]) -> bool | str:
@@ -192,6 +197,25 @@ def at_least(h: HostBuilder, size: Atom, least: int) -> Atom:
     return h.op(Op.GE, size, i64(least), base="enough")
 
 
+def can_make_apart(s: Points) -> LanesKernel | str:
+    """The kernel whose results are arrays of the threads until they are done, if that is cheaper; else why not."""
+    if s.apart is None:
+        return "no result is an array that a loop works on"
+    return s.apart if s.apart.cost <= APART_GAIN * s.lanes.cost else "a thread's results are best where they go"
+
+
+def are_small(s: Points, apart: LanesKernel) -> Atom:
+    """bool: do the results of a point fit the cache for all lanes, and are lanes over its elements no cheaper?"""
+    h = s.h
+    first, *others = (h.product(type_.shape) for type_ in s.exp.ret if type_.shape)
+    total = reduce(partial(h.op, Op.ADD), others, first)
+    small = h.op(Op.LE, total, i64(MOST_APART), base="small")
+    if s.spread is None or small == FALSE:
+        return small
+    spread = is_long_to_spread(replace(s, lanes=apart), s.spread)
+    return h.choice(spread, FALSE, small, "apart")
+
+
 def can_spread(s: Points) -> Made | str:
     """The kernel with lanes over the elements of a point, if its body has a SOAC; else why not."""
     return s.spread or "no SOAC in its body"
@@ -200,7 +224,7 @@ def can_spread(s: Points) -> Made | str:
 def is_long_to_spread(s: Points, spread: Made) -> Atom:
     """By all sizes that matter, the number of points among them; by how long rows are where there are too many."""
     h, lanes, points = s.h, s.lanes, s.exp.space.widths[-1]
-    width = row_width(h, s.exp.body)
+    width = row_width(h, s.exp.body) or loop_bound(h, s.exp.body)
     if width is None:
         return FALSE if lanes.cost <= spread.cost else TRUE
     least = least_to_spread(lanes, spread)
@@ -319,6 +343,7 @@ def launch_looped_twice(s: Points, looped: LanesKernel) -> None:
 POINTS: Table = (
     Schedule("panels", pack, can_pack_points, are_enough_to_pack),
     Schedule("unroll-and-jam", launch_found, can_jam_points, are_enough_to_jam),
+    Schedule("lanes, results apart", launch_found, can_make_apart, are_small),
     Schedule("block a point", launch_a_point, can_spread, is_long_to_spread),
     Schedule("lanes over rows", launch_looped, can_loop, are_short),
     Schedule("lanes over few rows", launch_looped_twice, can_loop_twice, are_few),
@@ -336,6 +361,10 @@ SEGMAP: Table = (
 
 # ---- where lanes run ----------------------------------------------------------------------------------------------
 
+APART_GAIN = 0.8
+"""Arrays of a thread must bring a point's cost below this share: they are copied at the end."""
+MOST_APART = 1 << 12
+"""Elements of such arrays: those of a group of lanes fit the second cache."""
 SHORT, LONG = 4, 1024
 SHORT_ROW, SHORT_BYTES = 8, 40
 """Rows of fewer elements leave most lanes idle; of this many bytes that they read and write, twice as many elements at
@@ -370,29 +399,15 @@ def pays_at(lanes: LanesKernel, spread: Made, length: float, groups: tuple[int, 
     return cost_at(spread.kernel.body, length, length, spread.tiled, spread.facts, of_elements) <= each
 
 
-def row_width(h: HostBuilder, body: Body) -> Var | None:
-    """The width of the first SOAC of the body that is known before the kernel runs but not now."""
-    return next((w for w in widths_in(body) if isinstance(w, Var) and w.name in h.types), None)
-
-
-def widths_in(body: Body) -> Iterator[Atom]:
-    """The widths of the SOACs of a body, in its loops and branches too."""
-    for stm in body.stms:
-        match stm.exp:
-            case core.Screma(width) | core.Scatter(width) | core.Hist(width):
-                yield width
-            case core.Loop() | core.If():
-                for inner in bodies(stm.exp):
-                    yield from widths_in(inner)
-            case _:
-                pass
-
-
-def lanes_kernel(s: Segop[core.SegMap]) -> LanesKernel:
-    """`threads j` over a chunk of the innermost dimension."""
+def lanes_kernel(s: Segop[core.SegMap], apart: frozenset[Name] = frozenset()) -> LanesKernel:
+    """`threads j` over a chunk of the innermost dimension. Arrays `apart` are memory of each thread until they are
+    done."""
 
     def fill(b: Builder, chunk: Chunk) -> None:
-        lanes_over_chunk(b, s.exp.space, chunk, lambda at: segment_results(b, s.exp.body, s.outs, at, Mode.THREAD))
+        def point(at: tuple[Operand, ...]) -> None:
+            segment_results(b, s.exp.body, s.outs, at, Mode.THREAD, apart)
+
+        lanes_over_chunk(b, s.exp.space, chunk, point)
 
     return sized(s, fill, 1)
 

@@ -114,7 +114,7 @@ ROWS = {
 TAKEN_BY = (
     "programs/matmul.soac", "programs/attention.soac", "programs/kmeans.soac", "programs/histogram.soac",
     "programs/rowscan.soac", "programs/spmv.soac", "programs/nw.soac", "tests/conformance/nests/scan_of_matrices.fut",
-    "tests/conformance/reduce/array_valued_non_commutative.fut",
+    "tests/conformance/reduce/array_valued_non_commutative.fut", "programs/calibration.soac",
 )  # fmt: skip
 """Programs that take every row together."""
 MAY_FAIL = "entry main [n] (is: [n]i64) (xs: [n]i32): [8]i32 = reduce_by_index (replicate 8 1) (\\x y -> x / y) 1 is xs"
