@@ -91,7 +91,7 @@ def _rewritten(body: Body, outside: dict[Name, Stm], context: Context) -> Body:
 
 def fuse_body(body: Body, context: Context, in_nest: bool = False) -> Body:
     """`body` with the SOACs in it fused, at every depth; `in_nest`: it belongs to a function of a SOAC."""
-    nodes = [node_of(_interchanged(stm, context)) for stm in body.stms]
+    nodes = [node_of(one) for stm in body.stms for one in _interchanged(stm, context, in_nest)]
     scope = scope_of(body, nodes, context)
     for node in nodes:
         scope.waiting.subtract(node.free)
@@ -101,11 +101,11 @@ def fuse_body(body: Body, context: Context, in_nest: bool = False) -> Body:
     return Body(tuple(_fuse_inside(stm, context, in_nest) for stm in stms), body.result)
 
 
-def _interchanged(stm: Stm, context: Context) -> Stm:
+def _interchanged(stm: Stm, context: Context, in_nest: bool) -> tuple[Stm, ...]:
     """A loop of a map as a map of loops, where it can be."""
-    made = loop_to_map(stm, context.names) if isinstance(stm.exp, Loop) else None
+    made = loop_to_map(stm, context.names, in_nest) if isinstance(stm.exp, Loop) else None
     if made is None:
-        return stm
+        return (stm,)
     context.fired.append(loop_to_map.__name__)
     return made
 

@@ -121,6 +121,11 @@ class Facts:
         return frozenset(name for name, found in self.across.items() if not isinstance(found, Uniform))
 
 
+def loops_vary(stms: tuple[KStm, ...], facts: Facts) -> bool:
+    """Whether lanes take different numbers of steps of a loop."""
+    return any(isinstance(stm, For) and facts.varies(stm.bound) for stm in all_statements(stms))
+
+
 def across(known: Mapping[str, Across], x: Operand) -> Across:
     """How an operand varies, where variables vary as `known` says."""
     if isinstance(x, KVar):

@@ -17,7 +17,8 @@ from ....ir.ops import EXPENSES, Expense, Op
 from ....ir.records import dataclass
 from ....ir.traverse import all_stms, free_in_stm, index_atoms
 from ....ir.types import Atom, Const, Name, Type, Var, i64
-from ...analysis.cost import EXTENT, cost_at, lanes_of
+from ...analysis.cost import EXTENT, LANES, cost_at, lanes_of
+from ...analysis.uniformity import loops_vary
 from ...kernel_ir import nodes as kir
 from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
@@ -290,10 +291,13 @@ def looped(s: Points, depth: int) -> LanesKernel | str:
     return looped_kernel(s, depth)
 
 
-def are_short(s: Points, _looped: LanesKernel) -> Atom:
-    """bool: have rows fewer than `short_row` elements, and are there enough of them?"""
-    h, (*_, rows, width) = s.h, s.exp.space.widths
-    short = h.op(Op.LT, width, i64(short_row(s.exp, 1)), base="short")
+def are_short(s: Points, looped: LanesKernel) -> Atom:
+    """bool: have rows fewer than `short_row` elements, and are there enough of them? Where the rows' loops differ in
+    their steps, lanes wait for the longest: then a row must cost less than half a group of lanes over its elements."""
+    h, (*_, rows, width), most = s.h, s.exp.space.widths, short_row(s.exp, 1)
+    if loops_vary(looped.made.kernel.body, looped.made.facts):
+        most = min(most, int((ROW_STARTS + LANES / 2 * s.lanes.cost) / (looped.cost / EXTENT)))
+    short = h.op(Op.LT, width, i64(most), base="short")
     return at_least(h, h.choice(short, rows, i64(0), "rows"), 2 * FEW)
 
 
@@ -366,9 +370,9 @@ APART_GAIN = 0.8
 MOST_APART = 1 << 12
 """Elements of such arrays: those of a group of lanes fit the second cache."""
 SHORT, LONG = 4, 1024
-SHORT_ROW, SHORT_BYTES = 8, 40
+SHORT_ROW, SHORT_BYTES, ROW_STARTS = 8, 40, 32.0
 """Rows of fewer elements leave most lanes idle; of this many bytes that they read and write, twice as many elements at
-most, a lane does not read and write them in fewer instructions."""
+most, a lane does not read and write them in fewer instructions; what it costs that each row is a block."""
 FEW = 32
 """With fewer points the lanes of half of the groups or more are not all on; these gather what others read in tiles."""
 
