@@ -43,6 +43,7 @@ from .joins import join
 from .kept import read_through_filters
 from .late_rows import split_at_rows
 from .loops import loop_to_map
+from .loops_side_by_side import loops_together
 from .parts import scatter_parts
 from .rules import SIDE_BY_SIDE, VERTICAL, Rule, fuse_map_hist, mapped_results, pull_rearrange
 from .sink import sink
@@ -91,6 +92,9 @@ def _rewritten(body: Body, outside: dict[Name, Stm], context: Context) -> Body:
 
 def fuse_body(body: Body, context: Context, in_nest: bool = False) -> Body:
     """`body` with the SOACs in it fused, at every depth; `in_nest`: it belongs to a function of a SOAC."""
+    while (together := loops_together(body)) is not None:
+        context.fired.append(loops_together.__name__)
+        body = together
     nodes = [node_of(one) for stm in body.stms for one in _interchanged(stm, context, in_nest)]
     scope = scope_of(body, nodes, context)
     for node in nodes:
