@@ -16,6 +16,7 @@ from .forward_stores import forward_stores
 from .hoist_invariants import hoist_invariants
 from .if_convert import if_convert
 from .interleave_rows import interleave_rows
+from .join_rows import join_rows
 from .narrow_argreduce import narrow_argreduce
 from .nontemporal_stores import nontemporal_stores
 from .one_by_one import one_by_one
@@ -40,6 +41,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
     """The passes of a CPU for lanes as the settings say."""
     return (
         DIVIDE,
+        ("join-rows", join_rows),
         ("forward-stores", forward_stores),
         ("one-by-one", one_by_one),
         ("nontemporal-stores", nontemporal_stores),

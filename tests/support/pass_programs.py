@@ -88,6 +88,16 @@ def copied(w: Writer) -> str:
     return f"entry main [b][n][m] (xss: [b][n][m]{t}): [b][n][m]{t} = map (\\xs -> {table}) xss"
 
 
+def nests(w: Writer) -> str:
+    """Loops of a block over grids, and maps over points that lie side by side."""
+    t, b, n, m = w.type(), w.size(SMALL), w.size(SMALL), w.size(SMALL)
+    w.array(t, b, n, m)
+    w.array(t, n, m)
+    step = f"map2 (map2 (\\x y -> {w.element(t, 'x', 'y')})) {w.pick('xs', '(reverse xs)')} ys"
+    grid = w.pick(f"loop xs for _k < {w.number(0, 3)} do {step}", step)
+    return f"entry main [b][n][m] (xss: [b][n][m]{t}) (ys: [n][m]{t}): [b][n][m]{t} = map (\\xs -> {grid}) xss"
+
+
 def stores(w: Writer) -> str:
     """Maps, of which results are written past the caches."""
     t, n = w.type(), w.size()
@@ -286,6 +296,7 @@ entry main [n] (xs: [n]{t}): [n]{t} = f xs
 
 WRITERS: dict[str, Callable[[Writer], str]] = {
     "divide-warps": warps,
+    "join-rows": nests,
     "forward-stores": copied,
     "one-by-one": wanderers,
     "nontemporal-stores": stores,

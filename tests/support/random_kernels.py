@@ -218,6 +218,37 @@ def kernel_of_row_scans(random: Random) -> Kernel:
     return Kernel("k", BLOCK, (XS, YS, OUT), (N, M, K), (kir.For(row, N, (*before.out, scan)),), (), Level.BLOCK)
 
 
+def kernel_of_nest(random: Random) -> Kernel:
+    """Loops around a loop of threads: mostly over all elements of a matrix, or of several, as they lie."""
+
+    def some(usual: Operand, *others: Operand) -> Operand:
+        return usual if random.random() < 0.93 else random.choice(others)
+
+    plane, row, j, outer = var("plane"), var("row"), var("j"), random.random() < 0.5
+    before, body = Writer(random, [row], ()), Writer(random, [], (N, M, K))
+    start = before.let(Op.MUL, row, some(M, N, i64(3)))
+    if outer:
+        start = before.let(Op.ADD, start, before.let(Op.MUL, before.let(Op.MUL, plane, some(M, K)), N))
+    if random.random() < 0.3:
+        start = before.let(Op.ADD, start, random.choice((K, i64(2))))
+    at = body.let(Op.ADD, start, some(j, M))
+    beside = body.let(Op.ADD, at, random.choice((i64(1), i64(0))))
+    body.numbers.clear()
+    for array in random.sample((XS, YS, OUT), random.randrange(1, 3)):
+        x = var("x")
+        body.out.append(KLet(x, kir.KLoad(array, some(at, j, start, beside))))
+        body.numbers.append(x)
+    value = body.let(random.choice(ARITHMETIC), body.numbers[-1], some(body.numbers[0], N, j, row))
+    if random.random() < 0.3:
+        then, orelse = (kir.Store(array, some(at, j, beside), value) for array in random.choices((YS, OUT), k=2))
+        body.out.append(kir.KIf(body.let(Op.LT, value, i64(5)), (then,), (orelse,)))
+    body.out.append(kir.Store(OUT, some(at, beside), value))
+    loop: KStm = kir.For(row, N, (*before.out, kir.Threads(j, i64(0), some(M, i64(3)), tuple(body.out))))
+    if outer:
+        loop = kir.For(plane, i64(2), (loop,))
+    return Kernel("k", BLOCK, (XS, YS, OUT), (N, M, K), (loop,), (), Level.BLOCK)
+
+
 Scalars = dict[str, int]
 SCALARS: list[Scalars] = [{"n": n, "m": m, "k": k} for n, m, k in ((1, 1, 0), (6, 2, 1), (38, 33, -1))]
 

@@ -31,7 +31,8 @@ from ..merge_path import MERGE_PATH
 from ..soacs import is_simple
 from ..table import Schedule, Segop, Table, in_memory
 from .filters import FILTER
-from .segmap import LONG, LanesKernel, block_a_point, lanes_kernel, launch_lanes, least_to_spread, spread_pays
+from .lanes_kernel import LanesKernel, launch_lanes
+from .segmap import LONG, block_a_point, lanes_kernel, least_to_spread, spread_pays
 from .segred import IN_CHUNKS, IN_WIDE_CHUNKS, MANY_SEGMENTS, are_enough_to_split, can_split, split_by
 from .segscan import SEGMENTS, scan_rows
 

@@ -12,7 +12,6 @@ from functools import partial, reduce
 
 from ....ir import core
 from ....ir.core import Body, Fix, Param, SegSpace, Stm
-from ....ir.errors import Loc
 from ....ir.ops import EXPENSES, Expense, Op
 from ....ir.records import dataclass
 from ....ir.traverse import all_stms, free_in_stm, index_atoms
@@ -27,30 +26,20 @@ from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand
 from ..own_elements import own_elements
 from ..queries import arrays_of_loops, has_soac, overwritten
 from ..soacs import split_indices, write_at, write_in_range
-from ..space import OPEN, Chunk, bind_space, chunk_of, closed, lanes_over_chunk, output, segment_results
+from ..space import OPEN, Chunk, bind_space, chunk_of, lanes_over_chunk, output, segment_results
 from ..statements import gen_body, gen_stm
 from ..table import Schedule, Segop, Table, in_memory, run
 from ..widths import loop_bound, row_width
 from .columns import with_columns
+from .lanes_kernel import LanesKernel, chunk_length, first_chunk, launch_lanes, sized
 from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, dependents, launch_panels, needed
+from .points_as_they_lie import Joined, joined_kernel, launch_joined
 from .segred import SPLIT_K, STREAMED, in_chunks
 from .split_k import as_segred, is_narrow, reads_columns
 from .streamed_rows import can_stream, is_tall
 from .unroll_and_jam import ROWS, can_jam, is_plain, jam_over_chunk, reductions_in
 
-BLOCK_WORK = 20_000.0  # cost units worth one block
 JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
-
-
-@dataclass(frozen=True, slots=True)
-class LanesKernel:
-    """A kernel with lanes over the innermost dimension: its chunk of that dimension, which the kernel may have left
-    open, cost of an element, and how many indices of the next outer dimension a block handles at once."""
-
-    made: Made
-    chunk: int
-    cost: float
-    rows: int
 
 
 # ---- the table --------------------------------------------------------------------------------------------------
@@ -334,6 +323,11 @@ def _is_along(exp: core.Index, of_lanes: set[Name]) -> bool:
     return of_lanes.isdisjoint(others) and isinstance(last, Fix)
 
 
+def can_join(s: Points) -> Joined | str:
+    """The kernel that goes over points as they lie, where its body has no SOAC to spread; else why there is none."""
+    return "its body has a SOAC" if s.spread is not None else joined_kernel(s)
+
+
 def launch_looped(s: Points, looped: LanesKernel) -> None:
     """A block for each chunk of rows."""
     launch_lanes(s.h, looped, SegSpace(s.exp.space.dims[:-1]), s.stm.loc)
@@ -349,6 +343,7 @@ POINTS: Table = (
     Schedule("unroll-and-jam", launch_found, can_jam_points, are_enough_to_jam),
     Schedule("lanes, results apart", launch_found, can_make_apart, are_small),
     Schedule("block a point", launch_a_point, can_spread, is_long_to_spread),
+    Schedule("points as they lie", launch_joined, can_join),
     Schedule("lanes over rows", launch_looped, can_loop, are_short),
     Schedule("lanes over few rows", launch_looped_twice, can_loop_twice, are_few),
     Schedule("lanes", launch_found, lambda s: s.lanes),
@@ -452,45 +447,6 @@ def jammed_kernel(s: Segop[core.SegMap]) -> LanesKernel:
     """The same with `ROWS` indices of the next outer dimension in one loop
     (`kernels/schedule/cpu/unroll_and_jam.py`)."""
     return sized(s, lambda b, chunk: jam_over_chunk(b, s.exp.space, chunk, s.exp.body, s.outs), ROWS)
-
-
-def sized(s: Segop[core.SegMap | core.SegScatter], fill: Callable[[Builder, Chunk], None], rows: int) -> LanesKernel:
-    """Choose layout and chunk length by the cost of an element."""
-
-    def build(chunk: Chunk) -> Made:
-        b = s.h.builder()
-        fill(b, chunk)
-        return s.h.finish(b, s.base)
-
-    first = first_chunk(s.exp.space.widths[-1])
-    made = s.h.best_layout(s.depth, lambda: build(first))
-    each = made.cost / EXTENT / rows
-    chunk = chunk_length(each * rows)
-    if first is not OPEN:
-        made = s.h.best_layout(s.depth, lambda: build(chunk_of(chunk)))
-    return LanesKernel(made, chunk, each, rows)
-
-
-def first_chunk(width: Atom) -> Chunk:
-    """The chunk with which a kernel is built to be estimated: one that is left open, so that it need not be built
-    again, but where the width is constant, so that numbers which depend on both are."""
-    return chunk_of(1 << 12) if isinstance(width, Const) else OPEN
-
-
-def chunk_length(each: float) -> int:
-    """Elements of one block of lanes, by the cost of one element: a multiple of 64."""
-    return 64 * max(1, min(1 << 10, round(BLOCK_WORK / max(each, 1e-3) / 64)))
-
-
-def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) -> None:
-    """A block for each chunk of the innermost dimension at each index of the outer ones, or at each group of `rows`
-    indices of the last of these."""
-    widths = space.widths
-    if lanes.rows > 1:
-        widths = (*widths[:-2], h.ceil_div(widths[-2], lanes.rows), widths[-1])
-    blocks = h.op(Op.MUL, h.product(widths[:-1]), h.ceil_div(widths[-1], lanes.chunk))
-    kernel = replace(lanes.made.kernel, body=closed(lanes.made.kernel.body, lanes.chunk))
-    h.launch(replace(lanes.made, kernel=kernel), blocks, h.product(space.widths), lanes.cost, loc)
 
 
 def sequential(h: HostBuilder, stm: Stm) -> None:

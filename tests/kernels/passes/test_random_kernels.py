@@ -25,6 +25,7 @@ from tests.support.random_kernels import (
     M,
     Writer,
     check,
+    kernel_of_nest,
     kernel_of_row_scans,
     kernel_of_rows,
     random_kernel,
@@ -50,6 +51,12 @@ def test_scans_of_rows() -> None:
     sizes = [{"n": n, "m": m, "k": k} for n, m, k in ((3, 4, 0), (1, 1, 1), (2, 5, 2), (0, 3, 0))]
     changed = [len(check(kernel_of_row_scans(Random(number)), sizes, ["flat-row-scans"])) for number in range(80)]
     assert sum(changed) > 8
+
+
+def test_nests_over_what_lies_side_by_side() -> None:
+    sizes = [{"n": n, "m": m, "k": k} for n, m, k in ((3, 4, 0), (1, 1, 1), (2, 5, 2), (0, 3, 0), (-2, -3, 1))]
+    changed = [len(check(kernel_of_nest(Random(number)), sizes, ["join-rows"])) for number in range(80)]
+    assert sum(changed) > 20
 
 
 def writer(*uniform: Operand) -> Writer:

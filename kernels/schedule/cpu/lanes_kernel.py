@@ -1,0 +1,70 @@
+"""Kernels with lanes over the innermost dimension of a space: how long their chunks are, and their launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ....ir import core
+from ....ir.core import SegSpace
+from ....ir.errors import Loc
+from ....ir.ops import Op
+from ....ir.records import dataclass
+from ....ir.types import Atom, Const
+from ...analysis.cost import EXTENT
+from ..host_builder import HostBuilder, Made
+from ..kernel_builder import Builder
+from ..space import OPEN, Chunk, chunk_of, closed
+from ..table import Segop
+
+BLOCK_WORK = 20_000.0  # cost units worth one block
+
+
+@dataclass(frozen=True, slots=True)
+class LanesKernel:
+    """A kernel with lanes over the innermost dimension: its chunk of that dimension, which the kernel may have left
+    open, cost of an element, and how many indices of the next outer dimension a block handles at once."""
+
+    made: Made
+    chunk: int
+    cost: float
+    rows: int
+
+
+def sized(s: Segop[core.SegMap | core.SegScatter], fill: Callable[[Builder, Chunk], None], rows: int) -> LanesKernel:
+    """Choose layout and chunk length by the cost of an element."""
+
+    def build(chunk: Chunk) -> Made:
+        b = s.h.builder()
+        fill(b, chunk)
+        return s.h.finish(b, s.base)
+
+    first = first_chunk(s.exp.space.widths[-1])
+    made = s.h.best_layout(s.depth, lambda: build(first))
+    each = made.cost / EXTENT / rows
+    chunk = chunk_length(each * rows)
+    if first is not OPEN:
+        made = s.h.best_layout(s.depth, lambda: build(chunk_of(chunk)))
+    return LanesKernel(made, chunk, each, rows)
+
+
+def first_chunk(width: Atom) -> Chunk:
+    """The chunk with which a kernel is built to be estimated: one that is left open, so that it need not be built
+    again, but where the width is constant, so that numbers which depend on both are."""
+    return chunk_of(1 << 12) if isinstance(width, Const) else OPEN
+
+
+def chunk_length(each: float) -> int:
+    """Elements of one block of lanes, by the cost of one element: a multiple of 64."""
+    return 64 * max(1, min(1 << 10, round(BLOCK_WORK / max(each, 1e-3) / 64)))
+
+
+def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) -> None:
+    """A block for each chunk of the innermost dimension at each index of the outer ones, or at each group of `rows`
+    indices of the last of these."""
+    widths = space.widths
+    if lanes.rows > 1:
+        widths = (*widths[:-2], h.ceil_div(widths[-2], lanes.rows), widths[-1])
+    blocks = h.op(Op.MUL, h.product(widths[:-1]), h.ceil_div(widths[-1], lanes.chunk))
+    kernel = replace(lanes.made.kernel, body=closed(lanes.made.kernel.body, lanes.chunk))
+    h.launch(replace(lanes.made, kernel=kernel), blocks, h.product(space.widths), lanes.cost, loc)
