@@ -138,7 +138,7 @@ def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) 
                 h.emit(stm.pat, HostIf(Var(cond), *sides), stm.loc)
             case core.SegScan() if stm.pat[0].name in waiting:
                 pass
-            case core.SegMap() if stm.pat[0].name in h.followers:
+            case core.SegMap() | core.SegRed() if stm.pat[0].name in h.followers:
                 lower_both(h, h.followers[stm.pat[0].name])
             case _ if stm.pat and stm.pat[0].name in h.replaced:
                 for other in h.replaced[stm.pat[0].name] or ():

@@ -112,8 +112,8 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """A map in a flat body that reads a scan at its own point, and what it computes there: `taken` says by which names
-    `body` has the results of the scan. `kept`: the results of the scan that others read, too."""
+    """A map or reduction in a flat body that reads a scan at its own point, and what it computes there: `taken` says by
+    which names `body` has the results of the scan. `kept`: the results of the scan that others read, too."""
 
     scan: Stm
     map: Stm

@@ -24,6 +24,7 @@ from ..kernel_builder import NotLowerable
 from ..soacs import is_simple
 from ..table import Segop, Table, run
 from .lanes_over_rows import LYING, lie_to_be_scanned
+from .scan_and_reduce import run_and_reduce
 from .segscan import CHUNKS, Followed
 
 AND_MAP: Table = (LYING, CHUNKS)
@@ -55,6 +56,9 @@ def _follower_of(where: int, stms: tuple[Stm, ...], result: tuple[Atom, ...]) ->
     match map_.exp:
         case core.SegMap(core.Level.THREAD, space, body, ret) if space.widths == exp.space.widths:
             pass
+        case core.SegRed(core.Level.THREAD, space, reds, body, ret, None) if space.widths == exp.space.widths:
+            if len(ret) > map_.exp.num_reds or not all(is_simple(red.op) for red in reds):
+                return None
         case _:
             return None
     if any(t.shape for t in ret) or not all(map(_is_plain, body.stms)) or not all(map(_only_makes, later[:number])):
@@ -99,7 +103,10 @@ def _only_makes(stm: Stm) -> bool:
 
 
 def run_both(s: Segop[core.SegScan], one: Follower) -> None:
-    """Emits the scan with the map. Raises NotLowerable where other schedules of the scan are better."""
+    """Emits the scan with what follows it. Raises NotLowerable where other schedules of the scan are better."""
+    if isinstance(one.map.exp, core.SegRed):
+        run_and_reduce(s, one, one.map.exp)
+        return
     pat = (*(one.scan.pat[k] for k in one.kept), *one.map.pat)
     s = Followed(s.h, replace(s.stm, pat=pat), s.exp, s.base, s.outs, one)
     if s.outer and isinstance(why := lie_to_be_scanned(s), str):

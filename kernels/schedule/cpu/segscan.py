@@ -48,7 +48,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Followed(Segop[core.SegScan]):
-    """A scan with the map that is computed with it, whose results are the last of all."""
+    """A scan with the map, or the elements of the reduction, computed with it, whose results are the last of all."""
 
     follower: Follower
 
@@ -105,20 +105,29 @@ def segscan_whole(s: Segop[core.SegScan]) -> Made:
     return h.finish(b, s.base)
 
 
-def segscan_chunks(s: Segop[core.SegScan], chain: Chain) -> Made:
-    """Scan every chunk by itself, what precedes it combined with each prefix."""
+Bounds = tuple[Operand, Operand]
+Refs = dict[int, ArrayRef]
+"""The rows of the results that are stored, by the places of these."""
+ScanPart = Callable[[Builder, Bounds, Refs, tuple[Operand, ...], Operand], tuple[Operand, ...]]
+"""Scans a part of a segment, with its bounds, after a carry if there is one; the last operand is the number of the
+chunk. Gives the total of the part."""
+
+
+def segscan_chunks(s: Segop[core.SegScan], chain: Chain, scan: ScanPart | None = None) -> Made:
+    """Scan every chunk by itself, what precedes it combined with each prefix; `scan`: how, if not at once."""
     h, exp, b = s.h, s.exp, s.h.builder()
     cut = chain.chunks != ONE
     number = number_of(b, chain) if cut else b.block
     indices, chunk, lo, count = bind_segment(b, exp.space, (chain.chunks, chain.length), number)
     refs = {k: row_of(b, output(b, name), indices) for k, (name, _) in enumerate(s.outs)}
     bounds = lo, b.add(lo, count)
+    scan = scan or (lambda b, bounds, refs, carry, _: scan_part(b, s, bounds, refs, carry))
     if not cut:
-        scan_part(b, s, bounds, refs, ())
+        scan(b, bounds, refs, (), chunk)
         return h.finish(b, s.base)
     link = link_of(b, chain, number, chunk)
     carry = carry_of(b, exp, link, lambda: reduced(h, b, exp, indices, (lo, count)))
-    total = scan_part(b, s, bounds, refs, carry)
+    total = scan(b, bounds, refs, carry, chunk)
     hand_on(b, exp, link, carry, total)
     return h.finish(b, s.base)
 
@@ -140,12 +149,13 @@ def scan_rows(s: Segop[core.SegScan], rows: tuple[Atom, Atom]) -> Made:
 def scan_part(
     b: Builder,
     s: Segop[core.SegScan],
-    bounds: tuple[Operand, Operand],
-    refs: dict[int, ArrayRef],
+    bounds: Bounds,
+    refs: Refs,
     carry: tuple[Operand, ...],
+    start: tuple[Operand, ...] | None = None,
 ) -> tuple[KVar, ...]:
     """refs[j] := carry op (scan of the part), without a carry if there is none, and what a follower makes of it; gives
-    the total of the part."""
+    the total of the part. `start`: what the scan begins with, if it goes on with another."""
     exp, follower = s.exp, s.follower if isinstance(s, Followed) else None
     op, neutral = k_lambda(b, exp.scans), neutral_of(b, exp.scans)
     stored = refs if follower is None else {k: refs[n] for n, k in enumerate(follower.kept)}
@@ -169,7 +179,11 @@ def scan_part(
             b.env.update({name: given[k] for name, k in follower.taken.items()})
             for k, value in enumerate(gen_body(b, follower.body, Mode.THREAD), start=len(follower.kept)):
                 put(b, refs[k], index, value, Mode.THREAD)
-    b.emit(kir.BlockScan(prefixes, total, index, *bounds, tuple(body), scanned, op, neutral, neutral, tuple(after)))
+    b.emit(
+        kir.BlockScan(
+            prefixes, total, index, *bounds, tuple(body), scanned, op, start or neutral, neutral, tuple(after)
+        )
+    )
     return total
 
 

@@ -1,4 +1,5 @@
-"""Scans with the maps that read them: which are one kernel, and what they give at all sizes, on one thread and two."""
+"""Scans with the maps and reductions that read them: which are one kernel, and what they give at all sizes, on one
+thread and two."""
 
 from __future__ import annotations
 
@@ -21,6 +22,13 @@ entry rows [n] (xs: [n]i32): [][]i32 =
   #[flattening(only_inner)] map (\\k -> map (* 3) (scan (+) 0 (map (+ k) xs))) (0i32..<8)
 entry read_later [n] (xs: [n]i32): ([n]i32, i32) =
   let s = scan (+) 0 xs in (map (+ 1) s, i32.sum (map (\\x -> x * x) s))
+entry largest [n] (xs: [n]i32): (i32, i32) = let s = scan (+) 0 xs in (i32.maximum s, i32.minimum s)
+entry rise [n] (xs: [n]i32): i32 = i32.maximum (map2 (-) xs (scan i32.min i32.highest xs))
+entry kept [n] (xs: [n]i32): ([n]i32, i32) = let s = scan (+) 0 xs in (s, i32.sum (map2 (*) xs s))
+entry first_most [n] (xs: [n]i32): (i32, i64) =
+  reduce_comm (\\(x, i) (y, j) -> if x > y || (x == y && i < j) then (x, i) else (y, j)) (i32.lowest, n)
+              (zip (scan (+) 0 xs) (iota n))
+entry floats [n] (xs: [n]f32): f32 = f32.sum (map f32.abs (scan (+) 0 xs))
 """
 SIZES = (0, 1, 17, 1001, 65537, 200_000)
 
@@ -40,11 +48,23 @@ def test_what_is_given(program: soac.Program, n: int, threads: int) -> None:
         "shifted": [sums.astype(np.int64) + 7], "both": [sums, np.abs(sums).astype(np.float64)],
         "beside": [most + 2 * xs * xs], "pairs": [sums - most, sums > most], "rows": [np.array(rows)],
         "read_later": [sums + 1, np.sum(sums * sums, dtype=np.int32)],
+        "largest": [sums.max(initial=-(2**31)), sums.min(initial=2**31 - 1)],
+        "rise": [(xs - np.minimum.accumulate(xs)).max(initial=-(2**31))],
+        "kept": [sums, np.sum(xs * sums, dtype=np.int32)],
+        "first_most": [sums.max(initial=-(2**31)), sums.argmax() if n else 0],
     }  # fmt: skip
     for entry, results in expected.items():
         found = program.call(entry, [np.int64(7), xs] if entry == "shifted" else [xs], threads=threads)
         for one, other in zip(found, results, strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("n", [2000, 200_000])
+def test_bits_do_not_depend_on_threads(program: soac.Program, n: int) -> None:
+    xs = np.random.default_rng(n).standard_normal(n, np.float32)
+    (one,), *others = (program.call("floats", [xs], threads=threads) for threads in (1, 2, 2, 3))
+    np.testing.assert_allclose(one, np.abs(np.cumsum(xs, dtype=np.float64)).sum(), rtol=1e-3)
+    assert all(other == one for (other,) in others)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +80,9 @@ def test_what_is_given(program: soac.Program, n: int, threads: int) -> None:
 def test_what_is_one_kernel(body: str, kernels: int) -> None:
     prog = compile_text(f"entry main [n] (xs: [n]i32): [n]i32 = {body}", "main.soac")
     assert len(compile_core(prog, Mode.INCREMENTAL, CPU).host.kernels) == kernels
+
+
+def test_a_reduction_is_two_kernels_with_its_scan() -> None:
+    """The second one combines the parts of chunks."""
+    prog = compile_text("entry main [n] (xs: [n]f32): f32 = f32.maximum (scan (+) 0 xs)", "main.soac")
+    assert len(compile_core(prog, Mode.INCREMENTAL, CPU).host.kernels) == 2
