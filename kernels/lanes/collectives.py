@@ -210,16 +210,23 @@ def block_scan(e: Lanes, stm: BlockScan, run: Run, run_keeping: Run) -> None:
 
 def scan_lanes(e: Lanes, op: KLambda, values: tuple[Varying, ...], neutral: Tuple, run: Run) -> tuple[Varying, ...]:
     """Inclusive scan within each vector (Hillis and Steele: lanes of distance 1, 2, 4, ..)."""
-    distance = 1
+    distance, others = 1, [_beside(e, x.prim, ne) for x, ne in zip(values, neutral, strict=True)]
     while distance < e.width:
         pick = [e.width if lane < distance else lane - distance for lane in range(e.width)]
         before = tuple(
-            Varying(x.prim, tuple(shuffle(e, x.prim, t, splat(e, x.prim, scalar(e, ne)), pick) for t in x.texts))
-            for x, ne in zip(values, neutral, strict=True)
+            Varying(x.prim, tuple(shuffle(e, x.prim, t, other, pick) for t in x.texts))
+            for x, other in zip(values, others, strict=True)
         )
         values = as_varying(e, combine(e, op, before, values, run))
         distance *= 2
     return values
+
+
+def _beside(e: Lanes, prim: Prim, neutral: LaneValue) -> str:
+    """Neutral elements in all lanes. LLVM is not to see a zero of floats: to move others behind zeros, it takes an
+    expansion by a mask, which takes longer than a shuffle."""
+    x = splat(e, prim, scalar(e, neutral))
+    return e.vec.intrinsic("arithmetic.fence", prim, x) if prim in (Prim.F32, Prim.F64) else x
 
 
 def _add_carries(
