@@ -39,7 +39,7 @@ from .graph import (
     node_of,
     scope_of,
 )
-from .joins import join
+from .joins import join, map_with_ends
 from .kept import read_through_filters
 from .late_rows import split_at_rows
 from .loops import loop_to_map
@@ -127,6 +127,7 @@ def _swallow_all(node: Node, scope: Scope) -> Node:
     node = _seen_through(node, scope)
     while (
         fused := _with_producer(node, scope)
+        or _with_ends(node, scope)
         or _with_gathered(node, scope)
         or _with_neighbour(node, scope)
         or _with_late_rows(node, scope)
@@ -147,6 +148,28 @@ def _with_producer(node: Node, scope: Scope) -> Node | None:
                     return fused
             case _:
                 pass
+    return None
+
+
+def _with_ends(node: Node, scope: Scope) -> Node | None:
+    """The SOAC with the concatenation of an array and a few elements that it alone reads."""
+    soac = node.stm.exp
+    assert isinstance(soac, Soac)
+    for array in dict.fromkeys(soac.arrays if isinstance(soac, Screma) else ()):
+        maker = scope.maker_of(array)
+        if maker is None or array in node.beside or scope.is_needed(array):
+            continue
+        (number, concat), found = maker, map_with_ends(maker[1].stm, scope.context)
+        if found is None:
+            continue
+        iota, made = found
+        scope.replace(number, node_of(made))
+        fused = _swallow(number, node_of(made), node, VERTICAL, scope)
+        if fused is not None:
+            scope.append(node_of(iota))
+            scope.context.fired.append(map_with_ends.__name__)
+            return fused
+        scope.replace(number, concat)
     return None
 
 

@@ -5,6 +5,11 @@ r"""Maps that are concatenated in a nest are one map, each of whose elements bel
 The parts are never there, and what reads the row can be fused with it. For maps by scalar code that nothing else uses.
 Each element is computed once, as before; what several parts of one map share is computed for each of them, if it is
 cheap. Not on the host: there each map writes to its place of the result (P-Concat, `flatten/memory/in_place.py`).
+
+    ys = concat [a] xs;  map f ys  ⟶  map (\k -> f (if k < 1 then a else xs[k - 1])) (iota n)                  [F-Ends]
+
+A few elements before an array or behind it need no copy of the array where one SOAC reads it: differences of
+neighbours, sums up to an element but without it. Loops over threads are cut at such ends.
 """
 
 from __future__ import annotations
@@ -17,13 +22,15 @@ from ...ir.core import Body, Concat, Exp, Fix, If, Index, Iota, Lambda, Param, P
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import rename_lambda
-from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64, scalar
+from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scalar
 from ..context.recompute_cost import LIMIT, weight_of
 from .graph import Context, Node, Scope, may_move, node_of
 from .loops import is_scalar
 
 PARTS = 8
 """A concatenation of more parts stays one: each part is a test for those behind it."""
+ENDS = 4
+"""Elements at the ends of an array that are read where they are."""
 
 
 def join(node: Node, scope: Scope) -> Node | None:
@@ -35,16 +42,35 @@ def join(node: Node, scope: Scope) -> Node | None:
     if not numbers:
         return None
     maps = [scope.remove(number).stm for number in numbers]
+    iota, made = _chosen(stm, exp, maps, scope.context)
+    scope.add(node_of(iota))
+    scope.context.fired.append(join.__name__)
+    return node_of(made)
+
+
+def map_with_ends(stm: Stm, context: Context) -> tuple[Stm, Stm] | None:
+    """Numbers, and the map over them in place of a concatenation of an array with a few elements."""
+    exp = stm.exp
+    if not isinstance(exp, Concat) or is_opaque(stm) or len(exp.arrays) > PARTS or stm.pat[0].type.rank != 1:
+        return None
+    widths = [context.types[array].shape[0] for array in exp.arrays]
+    ends = [int(width.value) for width in widths if isinstance(width, Const)]
+    if len(ends) + 1 != len(widths) or sum(ends) > ENDS:
+        return None
+    return _chosen(stm, exp, (), context)
+
+
+def _chosen(stm: Stm, exp: Concat, maps: Sequence[Stm], context: Context) -> tuple[Stm, Stm]:
+    """Numbers, and the map over them that chooses between the parts; `maps` make some of these."""
     maker = {p.name: one for one in maps for p in one.pat}
-    context, (param,) = scope.context, stm.pat
+    (param,) = stm.pat
     ks, k = Param(context.names.fresh("ks"), I64.array_of(exp.width)), Param(context.names.fresh("k"), I64)
     context.types[ks.name] = ks.type
-    scope.add(node_of(Stm((ks,), Iota(exp.width, i64(0), i64(1), Prim.I64), (), (), stm.loc)))
     row = _Row(stm, maker, Var(k.name), param.type.prim, context)
     f = Lambda((k,), row.body(exp.arrays), (scalar(param.type.prim),))
     certs = tuple(dict.fromkeys(cert for one in (*maps, stm) for cert in one.certs))
-    context.fired.append(join.__name__)
-    return node_of(Stm(stm.pat, Screma(exp.width, (ks.name,), f, (), ()), certs, stm.attrs, stm.loc))
+    iota = Stm((ks,), Iota(exp.width, i64(0), i64(1), Prim.I64), (), (), stm.loc)
+    return iota, Stm(stm.pat, Screma(exp.width, (ks.name,), f, (), ()), certs, stm.attrs, stm.loc)
 
 
 def _maps_of(node: Node, arrays: Sequence[Name], scope: Scope) -> list[int]:
@@ -98,7 +124,8 @@ class _Row:
     def element(self, array: Name, start: Atom) -> Body:
         """The element at `k` of an array that begins at `start`: f xs[k - start] if a map makes it."""
         stms: list[Stm] = []
-        at = Fix(self.op(stms, Op.SUB, self.k, start))
+        alone = self.context.types[array].shape == (i64(1),)
+        at = Fix(i64(0) if alone else self.op(stms, Op.SUB, self.k, start))
         made = self.maker.get(array)
         if made is None:
             stms.append(self.bound(Index(array, (at,), True), "x", scalar(self.prim)))

@@ -152,6 +152,31 @@ def test_joined_maps_keep_their_meaning(shape: tuple[int, int]) -> None:
             np.testing.assert_array_equal(x, y, strict=True)
 
 
+ENDS = """
+entry main [n] (xs: [n]i32) (t: i32): ([n]i32, i32, []i32, [n]i32, [][]i32) =
+  let differences = map2 (-) xs (take n ([t] ++ xs))
+  let changes = i32.sum (map2 (\\x y -> x * y) ([t, 2] ++ xs) (xs ++ [3, t] :> [2 + n]i32))
+  let before = scan (+) 0 ([0] ++ map (* t) xs ++ [1])
+  let twice = let ys = take n ([t] ++ xs) in map2 (-) ys (reverse ys)
+  let rows = map (\\x -> map2 (*) ([x] ++ xs) ([0] ++ map (+ x) xs)) xs
+  in (differences, changes, before, twice, rows)
+"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_arrays_with_ends_keep_their_meaning(n: int) -> None:
+    prog = simplify(inline(compile_text(ENDS, "ends.soac")))
+    once, rules = fused_once(prog)
+    assert rules.count("map_with_ends") >= 3
+    args = [np.arange(n, dtype=np.int32) - 3, np.int32(5)]
+    expected, _ = interpret(prog, "main", args)
+    for after in (once, fuse(prog)):
+        check(after, Stage.CORE)
+        found, _ = interpret(after, "main", args)
+        for x, y in zip(expected, found, strict=True):
+            np.testing.assert_array_equal(x, y, strict=True)
+
+
 SUMS = """
 entry main [n] (k: i64) (is: [n]i64) (js: [n]i64) (xs: [n]f64) =
   let ks = map (% k) is

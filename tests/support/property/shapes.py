@@ -54,6 +54,7 @@ from tests.support.property.shapes_flat import (
     with_update,
 )
 from tests.support.property.shapes_fusion import (
+    with_ends,
     with_filter,
     with_gathered,
     with_joined,
@@ -197,6 +198,7 @@ SHAPES: dict[str, Shape] = {
     "fuse_hists": Shape(with_sums, (0, *DEEP)),
     "fuse_gather": Shape(with_gathered, (0, *DEEP)),
     "join": Shape(with_joined, DEEP),
+    "map_with_ends": Shape(with_ends, (0, *DEEP)),
     "read_through_filters": Shape(with_filter, (0, *DEEP)),
     "scatter_parts": Shape(with_parts, (0, *DEEP)),
     "last_of_scan": Shape(with_last_of_scan, (0, *DEEP)),

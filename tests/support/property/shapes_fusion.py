@@ -149,6 +149,23 @@ def with_joined(b: Block) -> None:
     b.env.pop(row, None)
 
 
+def with_ends(b: Block) -> None:
+    """An array with a few elements before or behind it, which one reduction or map reads."""
+    m = b.maker
+    (name, t) = rows(b, 1)[0]
+    count = m.pick((1, 2))
+    few = b.let("few", I32.array_of(i64(count)), core.ArrayLit(tuple(number(b) for _ in range(count)), I32)).name
+    width = b.let("width", I64, core.PrimOp(Op.ADD, Prim.I64, (t.shape[0], i64(count))))
+    row = b.let("row", I32.array_of(width), core.Concat(m.pick(((few, name), (name, few))), width)).name
+    gone(b, ((few, I32.array_of(i64(count))),))
+    made: Inputs = ((row, I32.array_of(width)),)
+    if m.chance(50):
+        made = mapped_ints(b, made, (number(b),))
+        b.env.pop(row, None)
+    operate(b, made, (), reds=(scalar_operator(b),))
+    b.env.pop(row, None)
+
+
 def with_filter(b: Block) -> None:
     """What is kept of an array is reduced, mapped, counted or kept again, and nothing else reads it."""
     m = b.maker

@@ -27,7 +27,7 @@ from random import Random
 
 from soac.flatten.context.trace import Rule
 from soac.flatten.fusion.gather import fuse_gather
-from soac.flatten.fusion.joins import join
+from soac.flatten.fusion.joins import join, map_with_ends
 from soac.flatten.fusion.kept import last_of_scan, read_through_filters
 from soac.flatten.fusion.late_rows import split_at_rows
 from soac.flatten.fusion.loops import loop_to_map
@@ -55,7 +55,7 @@ MODES = tuple(Mode)
 OTHERS = tuple(
     rule.__name__
     for rule in (
-        *VERTICAL, *SIDE_BY_SIDE, fuse_gather, join, read_through_filters, last_of_scan,
+        *VERTICAL, *SIDE_BY_SIDE, fuse_gather, join, map_with_ends, read_through_filters, last_of_scan,
         scatter_parts, split_at_rows, loop_to_map, pull_rearrange, sink, tile,
     )
 )  # fmt: skip
