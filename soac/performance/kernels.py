@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,8 +14,13 @@ from ..kernels.analysis.uniformity import Affine, Facts, Varying, depending, fin
 from ..kernels.kernel_ir import nodes as kir
 from ..kernels.kernel_ir.nodes import Kernel, KStm, Space
 from ..kernels.kernel_ir.traverse import all_statements, children, names
+from ..kernels.lanes.linear_division import LONGEST
 from .subject import Finding, Subject, inside
 
+SEVERAL = 4
+"""Loads of an array by each lane that are worth a transposition of it."""
+MOST_PICKED = 8
+"""The largest stride at which elements without neighbours are not called far apart."""
 LANES = (kir.Threads, kir.BlockReduce, kir.BlockScan, kir.TeamReduce, kir.RowScan)
 
 
@@ -27,15 +33,17 @@ class Ways:
 
 
 def strided(subject: Subject, stm: Stm) -> Iterator[Finding]:
-    """W0503: an inner loop whose lanes read far apart, at places that the program's indices say and not its data."""
-    found = [[name for kernel in row for name in far_loads(kernel)] for row in subject.alternatives(stm)]
+    """W0503: lanes read far apart, in an inner loop or several times, at places that the program's indices say and not
+    its data."""
+    found = [[one for kernel in row for one in far_loads(kernel)] for row in subject.alternatives(stm)]
     if found and all(found):
-        name = min(found, key=len)[0]
-        label = f"in each step of a loop neighbouring points read `{name}` far apart"
+        one = min((one for row in found for one in row), key=lambda load: load.in_loop)
+        where, often = ("in an inner loop", "in each step of a loop") if one.in_loop else ("", "several times")
+        label = f"{often} neighbouring points read `{one.name}` far apart"
         hint = (
             "let the innermost index of the array be that of the innermost map: transpose it before, or swap the maps"
         )
-        yield Finding(_place(stm, name), "strided access in an inner loop", label, hint)
+        yield Finding(_place(stm, one.name), f"strided access {where}".strip(), label, hint)
 
 
 def divisions(subject: Subject, stm: Stm) -> Iterator[Finding]:
@@ -49,26 +57,36 @@ def divisions(subject: Subject, stm: Stm) -> Iterator[Finding]:
         yield Finding(loc, "division in index arithmetic", label, hint)
 
 
-def far_loads(kernel: Kernel) -> tuple[str, ...]:
-    """The arrays, as the source calls them, that lanes gather in inner loops."""
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A load far apart of an array, as the source calls it; in an inner loop or not."""
+
+    name: str
+    in_loop: bool
+
+
+def far_loads(kernel: Kernel) -> tuple[Load, ...]:
+    """What lanes gather in inner loops, or several times of an array at a stride that is known."""
     facts = find_facts(kernel.body)
     ways = Ways(facts, depending(all_statements(kernel.body), loaded_names(all_statements(kernel.body))))
-    return tuple(_in_inner_loops(kernel.body, ways, False, False))
+    found = tuple(_loads(kernel.body, ways, False, False))
+    counts = Counter(one.name for one in found)
+    return tuple(one for one in found if one.in_loop or counts[one.name] >= SEVERAL)
 
 
-def _in_inner_loops(stms: tuple[KStm, ...], ways: Ways, lanes: bool, loop: bool) -> Iterator[str]:
+def _loads(stms: tuple[KStm, ...], ways: Ways, lanes: bool, loop: bool) -> Iterator[Load]:
     for stm in stms:
         match stm:
-            case kir.KLet(_, kir.KLoad(array, index)) if lanes and loop and array.space is Space.GLOBAL:
-                if isinstance(ways.facts.of(index), Affine | Varying) and _is_far(ways, index):
-                    yield array.name.rpartition("_")[0] or array.name
+            case kir.KLet(_, kir.KLoad(array, index)) if lanes and array.space is Space.GLOBAL:
+                if _is_far(ways, index) if loop else _is_wide(ways, index):
+                    yield Load(array.name.rpartition("_")[0] or array.name, loop)
             case kir.KIf(_, then, orelse) if _has_lanes(then) and _has_lanes(orelse):
-                sides = [tuple(_in_inner_loops(side, ways, lanes, loop)) for side in (then, orelse)]
+                sides = [tuple(_loads(side, ways, lanes, loop)) for side in (then, orelse)]
                 yield from min(sides, key=len)
             case _:
                 inner_loop = loop or (lanes and isinstance(stm, kir.For | kir.KWhile))
                 for inner in children(stm):
-                    yield from _in_inner_loops(inner, ways, lanes or isinstance(stm, LANES), inner_loop)
+                    yield from _loads(inner, ways, lanes or isinstance(stm, LANES), inner_loop)
 
 
 def _is_far(ways: Ways, index: kir.Operand) -> bool:
@@ -78,6 +96,15 @@ def _is_far(ways: Ways, index: kir.Operand) -> bool:
     match ways.facts.of(index):
         case Affine(None) | Varying():
             return True
+        case _:
+            return False
+
+
+def _is_wide(ways: Ways, index: kir.Operand) -> bool:
+    """Whether lanes lie apart by a number at which no vectors of neighbours are read."""
+    match ways.facts.of(index):
+        case Affine(int(stride)):
+            return abs(stride) > MOST_PICKED
         case _:
             return False
 
@@ -96,13 +123,22 @@ def _divisions(stms: tuple[KStm, ...], facts: Facts, lanes: bool) -> Iterator[Op
     for stm in stms:
         match stm:
             case kir.KLet(var, kir.KOp(op, prim, (x, y))) if lanes and op in DIVISIONS and prim.is_int:
-                if not isinstance(y, Const) and facts.varies(x) and var.name in wanted:
+                if not isinstance(y, Const) and _is_divided_in_lanes(facts, x) and var.name in wanted:
                     yield op
             case kir.KIf(_, then, orelse) if _has_lanes(then) and _has_lanes(orelse):
                 yield from min([tuple(_divisions(side, facts, lanes)) for side in (then, orelse)], key=len)
             case _:
                 for inner in children(stm):
                     yield from _divisions(inner, facts, lanes or isinstance(stm, LANES))
+
+
+def _is_divided_in_lanes(facts: Facts, x: kir.Operand) -> bool:
+    """Whether each lane divides for itself: what counts with them is divided once for all (`linear_division.py`)."""
+    match facts.of(x):
+        case Affine(int(stride)):
+            return not 0 < stride <= LONGEST
+        case _:
+            return facts.varies(x)
 
 
 def _addresses(stms: tuple[KStm, ...]) -> frozenset[str]:

@@ -23,7 +23,7 @@ SLOW = {
   map (\\x -> map (\\y -> loop a = 0 for i < k do a + x[i] * y[i]) ys) xs""",
     "W0505": """entry main [n] (is: [n]i64): [n]i64 =
   map (\\i -> (loop xs = iota i for j < i - 1 do xs with [j + 1] = xs[j] + xs[j + 1] % 7)[i / 2]) is""",
-    "W0506": "entry main [n] (xs: [n]f64): [n]f64 = map (\\i -> xs[(i * 7) % n]) (iota n)",
+    "W0506": "entry main [n] (xs: [n]f64): [n]f64 = map (\\i -> xs[(i * i) % n]) (iota n)",
     "W0507": """entry main [n] (xs: [n]i32): ([n]i32, [n]i32) =
   let ys = copy xs
   let zs = map (+ 0) (map (* 1) ys)
@@ -44,6 +44,10 @@ FINE = {
   map (\\x -> map (\\y -> loop s = x for _i < 9 do s * s + y) ys) xs""",
     "an array of one size": """entry main [n] (is: [n]i64): [n]i64 =
   map (\\i -> (loop xs = replicate 8 i for j < 7 do xs with [j + 1] = xs[j] + 1)[i & 7]) is""",
+    "an index divided once for all lanes": """entry main [n][m] (xs: [n]f64) (ys: [m]f64): f64 =
+  f64.sum (map (\\i -> xs[i / m] * ys[i % m]) (iota (n * m)))""",
+    "patches as rows": """entry main [h][w] (xs: [h][w]f32): [][][9]f32 =
+  tabulate_2d (h - 2) (w - 2) (\\i j -> tabulate 9 (\\k -> xs[i + k / 3, j + k % 3]))""",
     "a wrap": "entry main [h][w] (xs: [h][w]i8): [h][w]i8 = tabulate_2d h w (\\i j -> xs[i, j] + xs[i, (j + 1) % w])",
     "a copy that is asked for": "entry main [n] (xs: [n]i32): [n]i32 = loop ys = copy xs for i < n do ys with [i] = 9",
 }
@@ -67,6 +71,15 @@ def test_it_does_not_warn(text: str) -> None:
 @pytest.mark.parametrize("file", sorted(PROGRAMS.glob("*.soac")), ids=lambda file: file.stem)
 def test_no_false_alarms(file: Path) -> None:
     assert performance_warnings(compile_prog(file.read_text(encoding="utf-8"), str(file))) == ()
+
+
+def test_columns_of_patches_are_far_apart() -> None:
+    """Each point adds what nine patches say of it, and patches are rows."""
+    text = """entry main [h][w] (patches: [h][w][3][3]f32): [][]f32 =
+  tabulate_2d (h - 2) (w - 2) (\\i j -> f32.sum (tabulate 9 (\\k -> patches[i + k / 3, j + k % 3, k / 3, k % 3])))"""
+    (warning,) = performance_warnings(compile_prog(text, "slow.soac"))
+    assert (warning.code, warning.primary.loc.line) == ("W0503", 2)
+    assert "several times neighbouring points read `patches` far apart" in warning.primary.text
 
 
 def test_what_is_interpreted() -> None:
