@@ -42,6 +42,13 @@ def test_a_call_inside_of_a_map_has_none() -> None:
     assert not any(isinstance(exp, Apply) for fun in flat.functions for exp in all_exps(fun.body))
 
 
+def test_calls_of_other_functions_stay() -> None:
+    down = "def down (n: i64): i64 = if n < 1 then 0 else 1 + down (n - 1)\n"
+    flat = compiled(down + "entry main [n] (xs: [n]f32) (k: i64) = (twice xs, down k)").flat
+    assert len(sites(flat)) == 1
+    assert sum(isinstance(exp, Apply) for fun in flat.functions for exp in all_exps(fun.body)) >= 2
+
+
 def test_one_version_is_the_compilers() -> None:
     assert sites(compiled("entry main [n] (xs: [n]f32) = twice xs", Mode.FULL).flat) == ()
 

@@ -45,6 +45,12 @@ CASES: dict[str, tuple[Rule, str]] = {
         "let ys = map (* 3) (iota n) let f k = loop zs = copy ys for i < n do zs with [i] = zs[i] + k"
         " in i64.sum (f 1) * 1000 + i64.sum (f 2)",
     ),
+    "rows added up beside their elements": (
+        Rule.IRWIM,
+        "let rows = map (\\i -> map (+ i) (iota n)) (iota 2)"
+        " let (a, b) = (reduce (map2 (+)) (replicate n 0) rows, i64.sum (map i64.sum rows))"
+        " in i64.sum a * 100 + b",
+    ),
     "rows that a later loop reads again": (
         Rule.FLAT_MAP,
         "let ys = map (* 3) (iota n) let zs = loop ws = ys for i < n do map2 (+) ws ys"
