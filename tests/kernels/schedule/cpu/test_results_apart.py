@@ -40,6 +40,7 @@ def program() -> soac.Program:
     return soac.compile(CHOLESKY + SORTS)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("b", "n"), [(0, 3), (9, 0), (1, 4), (9, 1), (33, 7), (9, 65)])
 def test_results(program: soac.Program, b: int, n: int) -> None:
     """Rows of 65 x 65 are more than what is made apart."""
