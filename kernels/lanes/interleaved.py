@@ -25,8 +25,8 @@ from .memory import address, as_index, load_at, loaded, masked_load, masked_stor
 from .tiles import joined, shuffled, transposed
 from .values import Lanes, LaneValue, Linear, Uniform, Varying, operand
 
-PICKED = 5
-"""The largest stride for which each column picks its elements from vectors of several rows."""
+PICKED, PICKED_BYTES = 5, 8
+"""The largest stride for which each column picks its elements from vectors of several rows; of bytes."""
 WIDEST = 32
 """The largest stride."""
 
@@ -38,13 +38,13 @@ def load_row(e: Lanes, stm: LoadRow) -> None:
         for k, var in enumerate(stm.vars):
             e.env[var.name] = load_at(e, stm.array, _moved(e, i, k))
         return
-    if i.stride > PICKED and e.mask is not None:
+    if _is_long(prim, i.stride) and e.mask is not None:
         for k, var in enumerate(stm.vars):
             e.env[var.name] = load_at(e, stm.array, _moved(e, i, k))
         return
     columns: list[list[str]] = [[] for _ in stm.vars]
     for group in range(e.unroll):
-        if i.stride > PICKED:
+        if _is_long(prim, i.stride):
             rows = _Rows(e, prim, _start(e, stm.array, i, group), i.stride, count)
             for column, made in zip(columns, rows.load(), strict=True):
                 column.append(made)
@@ -64,7 +64,7 @@ def store_row(e: Lanes, stm: StoreRow) -> None:
         for k, value in enumerate(values):
             store_at(e, stm.array, _moved(e, i, k), value)
         return
-    if count > PICKED and e.mask is None:
+    if _is_long(prim, count) and e.mask is None:
         columns = [stored(e, value) for value in values]
         for group in range(e.unroll):
             rows = _Rows(e, prim, _start(e, stm.array, i, group), count, count)
@@ -81,6 +81,11 @@ def store_row(e: Lanes, stm: StoreRow) -> None:
                 e.code.do(f"store {t} {x}, ptr {pointer}, align {prim.bytes}")
             else:
                 masked_store(e, prim, pointer, x, _elements_on(e, e.mask[group], n * e.width, count, count))
+
+
+def _is_long(prim: Prim, stride: int) -> bool:
+    """Whether rows are transposed: there is no vector of few of them that a column picks from."""
+    return stride > (PICKED_BYTES if prim.bytes == 1 else PICKED)
 
 
 def _is_dense(array: KArray, i: Linear, count: int) -> bool:

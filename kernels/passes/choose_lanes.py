@@ -23,7 +23,7 @@ from ..kernel_ir.nodes import (
 )
 from ..kernel_ir.traverse import all_statements, statements
 
-LONG_ROW = 6
+LONG_ROW, LONG_ROW_OF_BYTES = 6, 9
 """Elements of a row that is read or written by more than a few shuffles."""
 MOST_ACCUMULATORS = 12
 """Accumulators of a thread of which two groups still find registers."""
@@ -56,10 +56,9 @@ def choose_lanes(kernel: Kernel, settings: LaneSettings) -> Kernel:
 
 def has_long_rows(stms: tuple[KStm, ...]) -> bool:
     """Whether threads read or write rows whose columns are independent work enough."""
-    return any(
-        (isinstance(s, LoadRow) and len(s.vars) >= LONG_ROW) or (isinstance(s, StoreRow) and len(s.values) >= LONG_ROW)
-        for s in all_statements(stms)
-    )
+    rows = [(s.array, len(s.vars)) for s in all_statements(stms) if isinstance(s, LoadRow)]
+    rows += [(s.array, len(s.values)) for s in all_statements(stms) if isinstance(s, StoreRow)]
+    return any(length >= (LONG_ROW_OF_BYTES if array.prim.bytes == 1 else LONG_ROW) for array, length in rows)
 
 
 def accumulates(stms: tuple[KStm, ...]) -> bool:
