@@ -12,13 +12,12 @@ from functools import partial, reduce
 
 from ....ir import core
 from ....ir.core import Body, Fix, Param, SegSpace, Stm
-from ....ir.ops import EXPENSES, Expense, Op
+from ....ir.ops import Op
 from ....ir.records import dataclass
-from ....ir.traverse import all_stms, free_in_stm, index_atoms
+from ....ir.traverse import free_in_stm
 from ....ir.types import Atom, Const, Name, Type, Var, i64
 from ...analysis.cost import EXTENT, LANES, cost_at, lanes_of
 from ...analysis.uniformity import loops_vary
-from ...kernel_ir import nodes as kir
 from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
@@ -27,14 +26,15 @@ from ..own_elements import own_elements
 from ..queries import arrays_of_loops, has_soac, overwritten
 from ..soacs import split_indices, write_at, write_in_range
 from ..space import OPEN, Chunk, bind_space, chunk_of, lanes_over_chunk, output, segment_results
-from ..statements import gen_body, gen_stm
+from ..statements import gen_body
 from ..table import Schedule, Segop, Table, in_memory, run
 from ..widths import loop_bound, row_width
 from .columns import with_columns
 from .lanes_kernel import LanesKernel, chunk_length, first_chunk, launch_lanes, sized
-from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, dependents, launch_panels, needed
+from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels, needed
 from .points_as_they_lie import Joined, joined_kernel, launch_joined
 from .segred import SPLIT_K, STREAMED, in_chunks
+from .short_rows import SHORT_ROW, loops, short_row
 from .split_k import as_segred, is_narrow, reads_columns
 from .streamed_rows import can_stream, is_tall
 from .unroll_and_jam import ROWS, can_jam, is_plain, jam_over_chunk, reductions_in
@@ -298,31 +298,6 @@ def are_few(s: Points, _looped: LanesKernel) -> Atom:
     return at_least(h, h.choice(short, few, i64(0), "many"), FEW)
 
 
-def short_row(exp: core.SegMap, depth: int) -> int:
-    """The length from which on rows keep the lanes busy, where a lane has the `depth` innermost dimensions else: the
-    longer, the fewer bytes an element moves whose neighbours are not those of the next lane; longer too where it calls
-    functions, for which no lane should be idle."""
-    lane, *inner = exp.space.indices[-1 - depth :]
-    of_lanes, of_elements = (dependents(exp.body.stms, set(names)) for names in ((lane,), inner))
-    moved, calls = sum(t.prim.bytes for t in exp.ret), False
-    for stm in exp.body.stms:
-        names = {p.name for p in stm.pat}
-        if of_elements.isdisjoint(names):
-            continue
-        for one in all_stms(Body((stm,), ())):
-            if isinstance(one.exp, core.Index) and not of_lanes.isdisjoint(names) and not _is_along(one.exp, of_lanes):
-                moved += one.pat[0].type.prim.bytes
-            calls |= isinstance(one.exp, core.PrimOp) and EXPENSES[one.exp.op] is Expense.CALL
-    return max(SHORT_ROW if calls else 1, min(2 * SHORT_ROW, SHORT_BYTES // moved))
-
-
-def _is_along(exp: core.Index, of_lanes: set[Name]) -> bool:
-    """Whether it is the last index of an array alone that differs between lanes."""
-    *first, last = exp.dims
-    others = {exp.array, *(atom.name for atom in index_atoms(tuple(first)) if isinstance(atom, Var))}
-    return of_lanes.isdisjoint(others) and isinstance(last, Fix)
-
-
 def can_join(s: Points) -> Joined | str:
     """The kernel that goes over points as they lie, where its body has no SOAC to spread; else why there is none."""
     return "its body has a SOAC" if s.spread is not None else joined_kernel(s)
@@ -365,9 +340,8 @@ APART_GAIN = 0.8
 MOST_APART = 1 << 12
 """Elements of such arrays: those of a group of lanes fit the second cache."""
 SHORT, LONG = 4, 1024
-SHORT_ROW, SHORT_BYTES, ROW_STARTS = 8, 40, 32.0
-"""Rows of fewer elements leave most lanes idle; of this many bytes that they read and write, twice as many elements at
-most, a lane does not read and write them in fewer instructions; what it costs that each row is a block."""
+ROW_STARTS = 32.0
+"""What it costs that a row is a block."""
 FEW = 32
 """With fewer points the lanes of half of the groups or more are not all on; these gather what others read in tiles."""
 
@@ -415,25 +389,9 @@ def looped_kernel(s: Segop[core.SegMap], depth: int) -> LanesKernel:
     """`threads i` over a chunk of the dimension before the `depth` innermost ones, each with loops over these."""
     dims = s.exp.space.dims
 
-    def rows(b: Builder, at: tuple[Operand, ...], loops: tuple[tuple[Name, Atom], ...], body: Body) -> None:
-        if not loops:
-            segment_results(b, body, s.outs, at, Mode.THREAD)
-            return
-        varying = dependents(body.stms, {index for index, _ in loops})
-        late = [stm for stm in body.stms if not varying.isdisjoint(p.name for p in stm.pat)]
-        for stm in body.stms:
-            if stm not in late:
-                gen_stm(b, stm, Mode.THREAD)
-        (inner, width), *others = loops
-        k = b.index(inner)
-        b.inside.add((k, b.operand(width)))
-        with b.nested() as stms:
-            rows(b, (*at, k), tuple(others), Body(tuple(late), body.result))
-        b.emit(kir.For(k, b.operand(width), tuple(stms)))
-
     def build(chunk: Chunk) -> Made:
         b = s.h.builder()
-        lanes_over_chunk(b, SegSpace(dims[:-depth]), chunk, lambda at: rows(b, at, dims[-depth:], s.exp.body))
+        lanes_over_chunk(b, SegSpace(dims[:-depth]), chunk, lambda at: loops(b, s.outs, at, dims[-depth:], s.exp.body))
         return s.h.finish(b, s.base)
 
     first = first_chunk(s.exp.space.widths[-1 - depth])

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import soac
-from soac.kernels.schedule.cpu.segmap import FEW, SHORT_ROW
+from soac.kernels.schedule.cpu.segmap import FEW
+from soac.kernels.schedule.cpu.short_rows import SHORT_ROW
 
 PROGRAM = """
 entry taken [n][d][k] (table: [n][d]f32) (is: [k]i64): [k][d]f32 = map (\\i -> table[i]) is

@@ -1,0 +1,70 @@
+"""Rows of which a lane has one, or a few: how short they are, and their loops."""
+
+from __future__ import annotations
+
+from ....ir import core
+from ....ir.core import Body, Fix
+from ....ir.ops import EXPENSES, Expense
+from ....ir.traverse import all_stms, index_atoms
+from ....ir.types import Atom, Name, Type, Var
+from ...kernel_ir import nodes as kir
+from ..kernel_builder import Builder, Mode, Operand
+from ..space import segment_results
+from ..statements import gen_stm
+from .packed_panels import dependents
+
+SHORT_ROW, SHORT_BYTES = 8, 40
+"""Rows of fewer elements leave most lanes idle; of this many bytes that they read and write, twice as many elements at
+most, a lane does not read and write them in fewer instructions."""
+
+
+def short_row(exp: core.SegMap, depth: int) -> int:
+    """The length from which on rows keep the lanes busy, where a lane has the `depth` innermost dimensions else: the
+    longer, the fewer bytes an element moves whose neighbours are not those of the next lane; longer too where it calls
+    functions, for which no lane should be idle."""
+    lane, *inner = exp.space.indices[-1 - depth :]
+    of_lanes, of_elements = (dependents(exp.body.stms, set(names)) for names in ((lane,), inner))
+    moved, calls = sum(t.prim.bytes for t in exp.ret), False
+    for stm in exp.body.stms:
+        names = {p.name for p in stm.pat}
+        if of_elements.isdisjoint(names):
+            continue
+        for one in all_stms(Body((stm,), ())):
+            if isinstance(one.exp, core.Index) and not of_lanes.isdisjoint(names) and not _is_along(one.exp, of_lanes):
+                moved += one.pat[0].type.prim.bytes
+            calls |= isinstance(one.exp, core.PrimOp) and EXPENSES[one.exp.op] is Expense.CALL
+    return max(SHORT_ROW if calls else 1, min(2 * SHORT_ROW, SHORT_BYTES // moved))
+
+
+def _is_along(exp: core.Index, of_lanes: set[Name]) -> bool:
+    """Whether it is the last index of an array alone that differs between lanes."""
+    *first, last = exp.dims
+    others = {exp.array, *(atom.name for atom in index_atoms(tuple(first)) if isinstance(atom, Var))}
+    return of_lanes.isdisjoint(others) and isinstance(last, Fix)
+
+
+def loops(
+    b: Builder,
+    outs: list[tuple[Name, Type]],
+    at: tuple[Operand, ...],
+    dims: tuple[tuple[Name, Atom], ...],
+    body: Body,
+) -> None:
+    """The results of all points of `dims` at indices `at` of those around them; each statement in the outermost loop
+    that it does not depend on."""
+    if not dims:
+        segment_results(b, body, outs, at, Mode.THREAD)
+        return
+    varying = dependents(body.stms, {index for index, _ in dims})
+    late: list[core.Stm] = []
+    for stm in body.stms:
+        if varying.isdisjoint(p.name for p in stm.pat):
+            gen_stm(b, stm, Mode.THREAD)
+        else:
+            late.append(stm)
+    (inner, width), *others = dims
+    k = b.index(inner)
+    b.inside.add((k, b.operand(width)))
+    with b.nested() as stms:
+        loops(b, outs, (*at, k), tuple(others), Body(tuple(late), body.result))
+    b.emit(kir.For(k, b.operand(width), tuple(stms)))
