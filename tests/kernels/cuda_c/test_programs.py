@@ -139,17 +139,20 @@ def test_the_command_finds_what_is_wrong(tmp_path: Path, monkeypatch: pytest.Mon
 
 @needs_compiler
 def test_register_tiles_of_each_size_are_launched() -> None:
-    """Forced, and so wide that there is a whole tile along both dimensions."""
+    """Forced, and so wide that there is a whole tile along both dimensions. Tiles of shares are for longer rows."""
     subject = replace(subjects.of_file(ROOT / "programs" / "p09_matmul.soac"), calls=())
     assert {one.each for one, _ in subject.wide} == {8, 4, 2}
     sides = [(one.each, np.size(call.args[0], 0), np.size(call.args[1], 1)) for one, call in subject.wide]
     assert all(min(rows, columns) > 16 * each for each, rows, columns in sides)
     texts, found = checks.texts_of(subject), checks.Outcome()
-    tiled = {name for name, text in texts.items() for each in (8, 4, 2) if f"{each} x {each} results" in text.text}
+    of_size = {(entry, each): f"{each} x {each} results" for entry in ("main", "nested") for each in (8, 4, 2)}
+    tiled = [
+        {name for name, text in texts.items() if name.startswith(entry) and says in text.text}
+        for (entry, _), says in of_size.items()
+    ]
     checks.emulate(subject, found, [5])
-    assert len(tiled) == 8
     assert not found.faults
-    assert not tiled & set(found.not_emulated)
+    assert all(names - set(found.not_emulated) for names in tiled)
 
 
 @needs_compiler

@@ -368,13 +368,14 @@ def _faults_of(report: Report, call: Call) -> Iterator[str]:
 
 def emulate(subject: Subject, found: Outcome, orders: Sequence[int]) -> dict[Key, frozenset[str]]:
     """All runs in each order of threads, on the CUDA device: the interpreter's values. Where kernels are wanted, later
-    orders are those of the runs that launched one first. What each run has launched."""
+    orders are those of the runs that launched one first, so the search for these has all the time. What each run has
+    launched."""
     driver, device = driver_of(the_gpu()), _built(subject, the_gpu(), THREADS)
     launched, reached = dict[Key, frozenset[str]](), set[str]()
     for k, order in enumerate(orders):
         driver.order = order
         only = firsts(launched, subject.wanted) if k and subject.wanted else None
-        seen, limit = set[str](), PROGRAM_SECONDS / len(orders)
+        seen, limit = set[str](), PROGRAM_SECONDS / (1 if subject.wanted else len(orders))
         for run in in_time(subject, seen, found, "run", limit, only):
             driver.names.clear()
             found.faults += [f"order {order}: {fault}" for fault in _run(device, run, found)]
