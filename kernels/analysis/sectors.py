@@ -14,26 +14,22 @@ alignment; it is not called exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
 import numpy as np
 
-from ...ir import scalar
 from ...ir.machine import WARP
 from ...ir.ops import Op
 from ...ir.records import dataclass
-from ...ir.types import Const, Prim, i64
+from ...ir.types import Const, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, solo, writer
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
 from ..kernel_ir.shared_stack import UNIT, is_on_own_stack, place_of, word_bytes
 from ..kernel_ir.traverse import statements
+from .lane_values import Value, value_of
 from .memory_model import BANKS, SECTOR, WORD
-
-Known = bool | int | float | np.ndarray
-Value = Known | None
-"""One for all lanes, one for each lane, or unknown."""
 
 UNKNOWN_TRIPS = 8
 """How often a loop runs of which nothing is known."""
@@ -265,7 +261,7 @@ def step(e: Evaluation, stm: KStm, who: Who) -> None:
             note(e, stm, array, e.get(index), who)
             e.env[var.name] = None
         case kir.KLet(var, rhs):
-            e.env[var.name] = value_of(e, rhs)
+            e.env[var.name] = value_of(e.get, rhs)
         case kir.Declare(var, value):
             e.env[var.name] = e.get(value)
         case kir.Assign(var, value):
@@ -435,72 +431,3 @@ def repeated(e: Evaluation, before: tuple[KStm, ...], cond: Operand, body: tuple
     weight, e.weight = e.weight, e.weight * UNKNOWN_TRIPS
     guessing(e, lambda: (run(e, body, who), run(e, before, who)))
     e.weight = weight
-
-
-# ---- scalars -----------------------------------------------------------------------------------------------------
-
-_FAST: Mapping[Op, Callable[..., np.ndarray]] = {
-    Op.ADD: np.add, Op.SUB: np.subtract, Op.MUL: np.multiply, Op.MIN: np.minimum, Op.MAX: np.maximum,
-    Op.EQ: np.equal, Op.NE: np.not_equal, Op.LT: np.less, Op.LE: np.less_equal, Op.GT: np.greater,
-    Op.GE: np.greater_equal,
-}  # fmt: skip
-"""What 64-bit integers have in common with NumPy's."""
-_LOGIC: Mapping[Op, Callable[..., np.ndarray]] = {Op.AND: np.logical_and, Op.OR: np.logical_or, Op.NOT: np.logical_not}
-_DIVISION: Mapping[Op, Callable[..., np.ndarray]] = {
-    Op.QUOT: np.floor_divide, Op.DIV: np.floor_divide, Op.REM: np.remainder, Op.MOD: np.remainder,
-}  # fmt: skip
-"""Of an integer that is not negative by one that is positive."""
-
-
-def value_of(e: Evaluation, rhs: kir.Rhs) -> Value:
-    """The value of a right-hand side that is no access, for all lanes; None where an operand is unknown."""
-    match rhs:
-        case kir.KConvert(source, target, arg):
-            return elementwise(scalar.conversion(source, target), [e.get(arg)])
-        case kir.KOp(op, prim, args):
-            values = [e.get(arg) for arg in args]
-            fast = of_lanes(op, prim, values)
-            return elementwise(scalar.meaning(op, prim), values) if fast is None else fast(*values)
-        case kir.KAligned(_, index, count):  # arrays are taken to begin at a sector
-            at = e.get(index)
-            return None if at is None else at % count == 0
-        case kir.KLoad():
-            raise AssertionError("loads are accesses")
-
-
-def of_lanes(op: Op, prim: Prim, values: list[Value]) -> Callable[..., np.ndarray] | None:
-    """What NumPy has for an operation on known values of which some differ between lanes."""
-    if any(v is None for v in values) or not any(isinstance(v, np.ndarray) for v in values):
-        return None
-    if op is Op.SELECT:
-        return np.where
-    if prim is Prim.BOOL:
-        return _LOGIC.get(op)
-    if prim is not Prim.I64:
-        return None
-    if op in _DIVISION and np.min(np.asarray(values[0])) >= 0 and np.min(np.asarray(values[1])) > 0:
-        return _DIVISION[op]
-    return _FAST.get(op)
-
-
-def elementwise(meaning: Callable[..., scalar.Value], values: list[Value]) -> Value:
-    """`meaning` lane by lane; unknown where a lane's operation has no value: such a lane does not run."""
-    if any(value is None for value in values):
-        return None
-    try:
-        if not any(isinstance(value, np.ndarray) for value in values):
-            return meaning(*values)
-        lanes = [v.tolist() if isinstance(v, np.ndarray) else None for v in values]
-        count = next(len(lane) for lane in lanes if lane is not None)
-        columns = [lane if lane is not None else [v] * count for lane, v in zip(lanes, values)]
-        return in_lanes([meaning(*row) for row in zip(*columns)])
-    except (scalar.ScalarFailure, OverflowError):
-        return None
-
-
-def in_lanes(values: list[scalar.Value]) -> np.ndarray:
-    """A value for each lane; unsigned integers that need it stay Python's."""
-    if isinstance(values[0], (bool, float)):
-        return np.array(values)
-    fits = all(-(1 << 63) <= value < 1 << 63 for value in values)
-    return np.array(values, np.int64 if fits else object)

@@ -150,8 +150,8 @@ def cuda_kernel(
     shown = readable(narrowed.kernel, prelude_names())
     names = {word for name in names_in(shown) for word in WORD.findall(name)} | prelude_names() | KEYWORDS | LIBRARY
     stacks = frozenset(space for space in STACKS if takes_stack(kernel, space))
-    told = frozenset(space for space in stacks if StackSizes.of(kernel).tells(space))
-    enough = told - {Space.SHARED} if far else told
+    known = frozenset(space for space in stacks if StackSizes.of(kernel).tells(space))
+    enough = known - {Space.SHARED} if far else known
     near = Space.SHARED in enough
     p = Printer(shown, threads, plain_statements, first_site)
     p.names, p.waits, p.stacks, p.enough, p.warps = names, waits, stacks, enough, warps
