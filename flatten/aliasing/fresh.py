@@ -40,7 +40,7 @@ def are_apart(x: Name, y: Name, made: Mapping[Name, Stm]) -> bool:
 
 
 def origin_of(name: Name, made: Mapping[Name, Stm]) -> Name | None:
-    """The array in whose memory an array lies, None where that is not known."""
+    """The array of whose memory an array is a part, None where that is not known."""
     while (stm := made.get(name)) is not None:
         match stm.exp:
             case Copy() | Replicate() | Scratch() | Iota() | Concat() | ArrayLit() | Screma():

@@ -122,7 +122,7 @@ def gives_rows(f: Lambda) -> bool:
 
 
 def _is_row(stm: Stm, own: set[Name]) -> bool:
-    """Whether a statement of a function that binds `own` gives a row as it lies, or one that is filled."""
+    """Whether a statement of a function that binds `own` gives a row that is there, or one that is filled."""
     match stm.exp:
         case Index() | Rearrange() | Copied() | Copy():
             return True

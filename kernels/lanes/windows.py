@@ -32,7 +32,7 @@ def moved(e: Lanes, op: Op, args: tuple[LaneValue, ...], result: LaneValue) -> N
 
 
 def permuted(e: Lanes, prim: Prim, x: str, offsets: str) -> str:
-    """The lanes of a vector, as it lies in memory, that the offsets name."""
+    """The lanes that the offsets name of a vector in memory."""
     t, numbers = e.vec.raw(memory_type(prim)), e.vec.raw("i32")
     name = f"{PERMUTE}{mangled(memory_type(prim), e.width)}"
     e.code.module.declare(name, t, (t, numbers), " #1")

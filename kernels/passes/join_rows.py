@@ -1,4 +1,4 @@
-"""Loops over threads inside of loops, as one loop over what lies side by side.
+"""Loops over threads inside of loops, as one loop over neighbours in memory.
 
     for r < n { threads j in 0..m { .. xs[start + r*m + j] .. } }   ⟶   threads t in 0..n*m { .. xs[start + t] .. }
 
