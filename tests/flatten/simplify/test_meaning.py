@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from soac.arguments import Argument
 from soac.flatten.fusion import driver as fuse_module
 from soac.flatten.fusion.driver import fuse, fused_once
 from soac.flatten.fusion.rules import VERTICAL, fuse_horizontally
@@ -45,6 +47,15 @@ def assert_same_meaning(before: list | None, prog: Prog, case: Case) -> None:
     assert after is not None
     for x, y in zip(before, after, strict=True):
         np.testing.assert_array_equal(x, y, strict=True)
+
+
+def assert_fusion_keeps_the_meaning(prog: Prog, once: Prog, args: Sequence[Argument]) -> None:
+    """A program that has a value keeps it, where each rule has fired once, and where all have."""
+    case = Case(prog, tuple(args))
+    before = results(prog, case)
+    assert before is not None
+    for after in (once, fuse(prog)):
+        assert_same_meaning(before, after, case)
 
 
 @settings(max_examples=150, deadline=None)
@@ -96,12 +107,7 @@ def test_loops_of_maps_keep_their_meaning(t: int, shape: tuple[int, int]) -> Non
     assert rules.count("loop_to_map") == 3
     xss = np.arange(shape[0] * shape[1], dtype=np.int32).reshape(shape) % 7
     args = [xss, np.arange(shape[0], dtype=np.int32), np.int32(t)]
-    expected, _ = interpret(prog, "main", args)
-    for after in (once, fuse(prog)):
-        check(after, Stage.CORE)
-        found, _ = interpret(after, "main", args)
-        for x, y in zip(expected, found, strict=True):
-            np.testing.assert_array_equal(x, y, strict=True)
+    assert_fusion_keeps_the_meaning(prog, once, args)
     assert not any(isinstance(stm.exp, Loop) for stm in fuse(prog).functions[0].body.stms)
 
 
@@ -121,12 +127,7 @@ def test_maps_read_at_an_index_keep_their_meaning(n: int) -> None:
     once, rules = fused_once(prog)
     assert rules.count("fuse_gather") >= 1
     args = [np.arange(n, dtype=np.int32) - 3, np.arange(n)[::-1].copy(), np.int32(5)]
-    expected, _ = interpret(prog, "main", args)
-    for after in (once, fuse(prog)):
-        check(after, Stage.CORE)
-        found, _ = interpret(after, "main", args)
-        for x, y in zip(expected, found, strict=True):
-            np.testing.assert_array_equal(x, y, strict=True)
+    assert_fusion_keeps_the_meaning(prog, once, args)
 
 
 JOINS = """
@@ -144,12 +145,7 @@ def test_joined_maps_keep_their_meaning(shape: tuple[int, int]) -> None:
     once, rules = fused_once(prog)
     assert rules.count("join") >= 2
     args = [np.arange(shape[0] * shape[1], dtype=np.int32).reshape(shape) - 3, np.int32(5)]
-    expected, _ = interpret(prog, "main", args)
-    for after in (once, fuse(prog)):
-        check(after, Stage.CORE)
-        found, _ = interpret(after, "main", args)
-        for x, y in zip(expected, found, strict=True):
-            np.testing.assert_array_equal(x, y, strict=True)
+    assert_fusion_keeps_the_meaning(prog, once, args)
 
 
 ENDS = """
@@ -169,12 +165,7 @@ def test_arrays_with_ends_keep_their_meaning(n: int) -> None:
     once, rules = fused_once(prog)
     assert rules.count("map_with_ends") >= 3
     args = [np.arange(n, dtype=np.int32) - 3, np.int32(5)]
-    expected, _ = interpret(prog, "main", args)
-    for after in (once, fuse(prog)):
-        check(after, Stage.CORE)
-        found, _ = interpret(after, "main", args)
-        for x, y in zip(expected, found, strict=True):
-            np.testing.assert_array_equal(x, y, strict=True)
+    assert_fusion_keeps_the_meaning(prog, once, args)
 
 
 SUMS = """
@@ -197,12 +188,7 @@ def test_sums_into_the_same_bins_keep_their_meaning(n: int) -> None:
     once, rules = fused_once(prog)
     assert rules.count("fuse_hists") == 3
     args = [np.int64(3), np.arange(n) * 5, np.arange(n)[::-1] - 1, np.arange(n) + 0.5]
-    expected, _ = interpret(prog, "main", args)
-    for after in (once, fuse(prog)):
-        check(after, Stage.CORE)
-        found, _ = interpret(after, "main", args)
-        for x, y in zip(expected, found, strict=True):
-            np.testing.assert_array_equal(x, y, strict=True)
+    assert_fusion_keeps_the_meaning(prog, once, args)
 
 
 def test_simplification_settles() -> None:
