@@ -20,11 +20,14 @@ from ....ir.records import dataclass
 from ....ir.types import Const
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, Kernel, KStm, KVar, Operand, Space
-from ...kernel_ir.traverse import children, loaded_arrays, rewritten, statements, stored_arrays
+from ...kernel_ir.traverse import all_statements, children, loaded_arrays, rewritten, statements, stored_arrays
 from ..kernel_builder import ZERO
 
 MOST_ROWS = 4
 """Rows that are kept: a thread has some elements of each."""
+MOST_STATEMENTS = 64
+"""Of a loop that touches such a row. It is written out for each element of a thread, up to eight times: a long one
+would need more registers than it saves, and more instructions than their cache holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,17 @@ def own_rows(kernel: Kernel, most: int) -> dict[KArray, Operand]:
     }
     if any(isinstance(stm, kir.Threads) and stm.unit is not Level.THREAD for stm in found):
         return {}
-    others = {array for array, index, loop in accesses(kernel.body, None) if not is_own(loop, index, rows.get(array))}
+    others = {
+        array
+        for array, index, loop in accesses(kernel.body, None)
+        if not is_own(loop, index, rows.get(array)) or is_long(loop)
+    }
     return {array: length for array, length in rows.items() if array not in others}
+
+
+def is_long(loop: KStm | None) -> bool:
+    """Is a loop too long to be written out?"""
+    return loop is not None and sum(1 for _ in all_statements((loop,))) > MOST_STATEMENTS
 
 
 def may_be_row(length: Operand, scalars: set[KVar], most: int) -> bool:

@@ -59,6 +59,14 @@ def test_other_accesses_stay_in_memory(other: dict[str, str]) -> None:
     assert kept(**other) is None
 
 
+def test_long_loops_are_not_written_out() -> None:
+    """A loop of a hundred statements would be written out for each element of a thread."""
+    chain = "".join(f"let t{k}: f32 = div_f32 y {'s' if k == 0 else f't{k - 1}'}\n    " for k in range(100))
+    text = KERNEL.format(how="commutative", hi="m", at="j").replace("let z: f32 = div_f32 y s", chain)
+    assert rows_in_registers(parse_kernel(text.replace(":= z", ":= t99"))) is None
+    assert kept() is not None
+
+
 def test_registers_of_other_indices_are_misplaced() -> None:
     """The check finds loops over another range than that of the registers."""
     found = kept()
