@@ -36,7 +36,7 @@ from .autotune.tuning import clamped, read_tuning, threads_name, tuning_beside
 from .by_hand import verified, with_kernels
 from .checked_settings import checked_sides, checked_threads, checked_values, guards_of, listed, misused, parameters_of
 from .devices import described, on_gpu, require
-from .entries import no_entry, require_entries
+from .entries import no_entry, require_entries, shown
 from .frontend.source.text import Reach
 from .ir.collector import paused_collector
 from .ir.core import FunDef
@@ -293,7 +293,7 @@ class Program:
 
     def __getattr__(self, name: str) -> Entry:
         if name.startswith("__") or name not in self.executable.functions:
-            text = f"the program has no entry point `{name}`; it has: {', '.join(self.entries)}"
+            text = f"the program has no entry point `{shown(name)}`; it has: {', '.join(map(shown, self.entries))}"
             raise AttributeError(text, name=name, obj=self)
         found = self[name]
         vars(self)[name] = found
