@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .frontend.source.text import Reach, decode_source
 from .ir import basic, core, entry_points, errors, ops, types
@@ -185,7 +185,7 @@ def restored(program: Stored, place: str, flat: Callable[[], Flat]) -> tuple[ByE
 
 def found_sizes(place: str, flat: Callable[[], Flat]) -> Mapping[str, int]:
     """The sizes of a program that may be set, from the cache or by lowering all of it."""
-    found = read(place, dict, lambda sizes: {str(name): int(default) for name, default in sizes.items()})
+    found = read(place, dict, checked_sizes)
     if found is None:
         from .kernels.lower import lower
 
@@ -195,6 +195,11 @@ def found_sizes(place: str, flat: Callable[[], Flat]) -> Mapping[str, int]:
             found = sizes_of(prog, lower(prog))
         write(place, found)
     return found
+
+
+def checked_sizes(found: dict[Any, Any]) -> dict[str, int]:
+    """Sizes that were kept, if they are that. Raises ValueError or TypeError."""
+    return {str(name): int(default) for name, default in found.items()}
 
 
 def part_of(made_of: str, entry: str, way: Way | None, flat: Callable[[], Flat]) -> Part:

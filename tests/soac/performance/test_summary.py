@@ -21,16 +21,18 @@ entry main [n] (is: [n]i64) (xs: [n]f64) =
 def test_they_are_counted_when_a_program_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = disk.Cache(tmp_path / "cache")
     monkeypatch.setattr(jit, "user_cache", lambda: own)
-    said: list[str | None] = []
-    for _ in range(2):
-        program = soac.compile(TEXT)
-        program.main(np.arange(3), np.ones(3))
-        found_on_disk = not program.stages.is_begun
-        said.append(summary(program))
-    assert found_on_disk
-    assert said[0] is not None
-    assert "1 performance warning;" in said[0]
-    assert said[0] == said[1]
+    first, second = said(True), said(False)
+    assert first is not None
+    assert "1 performance warning;" in first
+    assert first == second
+
+
+def said(is_compiled: bool) -> str | None:
+    """What is said after a call of the program, which is compiled for it or was before."""
+    program = soac.compile(TEXT)
+    program.main(np.arange(3), np.ones(3))
+    assert program.stages.is_begun == is_compiled
+    return summary(program)
 
 
 def test_what_was_never_counted_is_not_compiled_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
