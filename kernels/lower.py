@@ -17,6 +17,7 @@ from ..ir.core import Body, Stm
 from ..ir.errors import IRError
 from ..ir.machine import CPU, CUDA, Machine
 from ..ir.reachable import reachable
+from ..ir.reached_sides import Wanted
 from ..ir.recursion import most_calls
 from ..ir.traverse import all_stms, free_in_stm
 from ..ir.types import Atom, Name, Names, Type, Var
@@ -25,6 +26,7 @@ from .host_ir.dead_code import without_unread_iotas
 from .host_ir.launch_parameters import Side
 from .host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostIf, HostLoop, HostProgram, HostStm, launches
 from .kernel_ir.dedup import Kernels
+from .lower_parts import left_out
 from .schedule.by_hand import launch_by_hand
 from .schedule.cpu import lanes_over_rows, seghist, segmap
 from .schedule.cpu.filters import counts_apart, filters_in
@@ -72,17 +74,22 @@ MAPPED: Mapping[str, BestMapping] = {CUDA.name: best_layout}
 
 
 def lower(
-    prog: core.Prog, machine: Machine = CPU, observe: Callable[[Scheduled], None] = lambda scheduled: None
+    prog: core.Prog,
+    machine: Machine = CPU,
+    observe: Callable[[Scheduled], None] = lambda scheduled: None,
+    wanted: Wanted | None = None,
 ) -> HostProgram:
-    """All entry points of a flat program, in the schedules of `machine`; `observe` gets what was considered."""
+    """All entry points of a flat program, in the schedules of `machine`; `observe` gets what was considered. `wanted`:
+    one entry alone, of whose versions some are left out."""
     kernels = Kernels()
     functions: list[HostFun] = []
     last = prog.next_name
     for fun in prog.functions:
-        if fun.entry is None:
+        if fun.entry is None or (wanted is not None and fun.entry.name != wanted.entry):
             continue
         h = HostBuilder(fun.entry.name, Names(prog.next_name), kernels, prog.functions, machine, INNER[machine.name])
         h.others, h.observe = len(kernels.made), observe
+        h.wanted = None if wanted is None else wanted.sides
         h.mapped = MAPPED.get(machine.name)
         h.bind(fun.params)
         stms = lower_stms(h, (*prog.consts, *fun.body.stms), fun.body.result)
@@ -134,7 +141,8 @@ def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) 
     for stm in stms:
         match stm.exp:
             case core.If(Var(cond), then, orelse) if cond in guards:
-                sides = (lower_side(h, then, (guards[cond][0], True)), lower_side(h, orelse, (guards[cond][0], False)))
+                way = guards[cond][0]
+                sides = (lower_side(h, stm, then, (way, True)), lower_side(h, stm, orelse, (way, False)))
                 h.emit(stm.pat, HostIf(Var(cond), *sides), stm.loc)
             case core.SegScan() if stm.pat[0].name in waiting:
                 pass
@@ -150,8 +158,10 @@ def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) 
     return done
 
 
-def lower_side(h: HostBuilder, body: Body, side: Side) -> HostBody:
+def lower_side(h: HostBuilder, stm: Stm, body: Body, side: Side) -> HostBody:
     """A side of a guard, whose sizes are named after it."""
+    if h.wanted is not None and side not in h.wanted:
+        return left_out(h.names, stm)
     outside, h.side = h.side, side
     lowered = lower_body(h, body)
     h.side = outside

@@ -23,10 +23,10 @@ import dataclasses
 import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from .autotune.tuning import clamped, read_tuning, threads_name, tuning_beside
 from .by_hand import verified, with_kernels
 from .checked_settings import checked_sides, checked_threads, checked_values, guards_of, listed, misused, parameters_of
 from .devices import described, on_gpu, require
-from .entries import no_entry, require_entries
+from .entries import no_entry, require_entries, shown
 from .frontend.source.text import Reach
 from .ir.collector import paused_collector
 from .ir.core import FunDef
@@ -54,10 +54,11 @@ from .versions import forced_sides, named_versions
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from .pipeline import Compiled
+    from .pipeline import Compiled, Flat
     from .python.classes import Classes
 
 Trace = Sequence[tuple[str, int, bool]]  # threshold, parallelism, taken
+Made = TypeVar("Made")
 How = tuple[Mapping[str, int], Mapping[str, bool], int | None]  # settings, sides of guards, threads
 
 
@@ -72,13 +73,19 @@ class Source:
 
 
 @dataclass(slots=True)
-class Deferred:
-    """A program that is compiled when somebody looks at how."""
+class Deferred(Generic[Made]):
+    """A program that is compiled, or lowered, when somebody looks at how. `before`: what it is made from."""
 
-    compile: Callable[[], Compiled]
-    done: Compiled | None = None
+    compile: Callable[[], Made]
+    before: Deferred[Any] | None = None
+    done: Made | None = None
 
-    def get(self) -> Compiled:
+    @property
+    def is_begun(self) -> bool:
+        """Whether the compiler has run for it."""
+        return self.done is not None or (self.before is not None and self.before.is_begun)
+
+    def get(self) -> Made:
         if self.done is None:
             self.done = self.compile()
         return self.done
@@ -102,7 +109,7 @@ class Program:
     the object when they are first asked for."""
 
     source: Source
-    stages: Deferred
+    stages: Deferred[Compiled]
     facts: Facts
     executable: Runnable
     thresholds: Mapping[str, int]
@@ -293,7 +300,7 @@ class Program:
 
     def __getattr__(self, name: str) -> Entry:
         if name.startswith("__") or name not in self.executable.functions:
-            text = f"the program has no entry point `{name}`; it has: {', '.join(self.entries)}"
+            text = f"the program has no entry point `{shown(name)}`; it has: {', '.join(map(shown, self.entries))}"
             raise AttributeError(text, name=name, obj=self)
         found = self[name]
         vars(self)[name] = found
@@ -392,8 +399,9 @@ def _for_python(program: Program, thresholds: Mapping[str, int] | None) -> Progr
         if name.startswith("__") or name in own:
             text = f'`prog.{name}` is not the entry point `{name}`: write `prog["{name}"]`'
             warnings.warn(text, stacklevel=3)
-    known = parameters_of(program.facts, program.entries)
-    return replace(program, thresholds=checked_values(thresholds or {}, known))
+    if not thresholds:
+        return program
+    return replace(program, thresholds=checked_values(thresholds, parameters_of(program.facts, program.entries)))
 
 
 def again(source: Source, thresholds: Mapping[str, int]) -> Program:
@@ -403,19 +411,22 @@ def again(source: Source, thresholds: Mapping[str, int]) -> Program:
 
 def build(source: Source) -> Program:
     """The program, found on disk or compiled, without settings."""
-    text, file, reach = source.text, source.file, source.reach
     require(source.device)
-    later = Deferred(lambda: compile_prog(text, file, reach=reach))
-    found = stored.find(text, file, reach, later.get) if source.device == "cpu" else None
-    if found is not None:
-        executable, facts = found
-        return Program(source, later, facts, executable, {})
-    with paused_collector(), runtime_beside() if source.device == "cpu" else nullcontext():
-        compiled = with_entries(compile_prog(text, file, machine=MACHINES[source.device], reach=reach), file)
-        done = Deferred(lambda: compiled, compiled)
-        facts = stored.facts_of(compiled)
-        runnable = stored.build(text, file, reach, compiled, facts) if source.device == "cpu" else on_gpu(compiled)
-    return Program(source, done, facts, runnable, {})
+    if source.device != "cpu":
+        with paused_collector():
+            made = compile_prog(source.text, source.file, MACHINES[source.device], source.reach)
+            compiled = with_entries(made, source.file)
+            runnable = on_gpu(compiled)
+        return Program(source, Deferred(lambda: compiled), stored.facts_of(compiled), runnable, {})
+    text, file, reach = source.text, source.file, source.reach
+    flat = Deferred(lambda: with_entries(flat_prog(text, file, reach), file))
+    stages = Deferred(lambda: lowered(flat.get()), flat)
+    found = stored.find(text, file, reach, flat.get)
+    if found is None:
+        with paused_collector(), runtime_beside():
+            found = stored.build(text, file, reach, flat.get())
+    executable, facts = found
+    return Program(source, stages, facts, executable, {})
 
 
 def compile_prog(text: str, file: str, machine: Machine = CPU, reach: Reach = Reach.PROJECT) -> Compiled:
@@ -425,7 +436,25 @@ def compile_prog(text: str, file: str, machine: Machine = CPU, reach: Reach = Re
     return compile_prog(text, file, machine=machine, reach=reach)
 
 
-def with_entries(compiled: Compiled, file: str) -> Compiled:
+def flat_prog(text: str, file: str, reach: Reach) -> Flat:
+    """A program through all passes but lowering."""
+    from .pipeline import flat_prog
+
+    return flat_prog(text, file, reach=reach)
+
+
+def lowered(flat: Flat) -> Compiled:
+    """All of a program lowered, for a look at it."""
+    from .pipeline import lowered
+
+    with paused_collector():
+        return lowered(flat, CPU)
+
+
+Stages = TypeVar("Stages", "Flat", "Compiled")
+
+
+def with_entries(compiled: Stages, file: str) -> Stages:
     """`compiled` from `file`, if it has an entry point; raises `CompileError` E0001."""
     require_entries(compiled.core, file)
     return compiled

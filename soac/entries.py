@@ -16,9 +16,19 @@ def require_entries(prog: Prog, file: str) -> None:
         raise CompileError(Diagnostic("E0001", "the program has no entry point", where, hint=hint))
 
 
+LONGEST = 60
+"""Characters of a name that messages show; longer ones are cut in their middle."""
+
+
 def no_entry(entry: str, entries: Sequence[str]) -> CompileError:
     """E0001, with what the program has."""
-    near = difflib.get_close_matches(entry, entries, n=1)
+    near = difflib.get_close_matches(entry, entries, n=1) if len(entry) <= LONGEST else []
     hint = f"did you mean `{near[0]}`? " if near else ""
-    hint += f"the program has: {', '.join(entries)}"
-    return CompileError(Diagnostic("E0001", f"no entry point `{entry}`", hint=hint))
+    hint += f"the program has: {', '.join(map(shown, entries))}"
+    return CompileError(Diagnostic("E0001", f"no entry point `{shown(entry)}`", hint=hint))
+
+
+def shown(name: str) -> str:
+    """A name in a message."""
+    side = (LONGEST - 3) // 2
+    return name if len(name) <= LONGEST else f"{name[:side]}...{name[-side:]}"

@@ -102,9 +102,22 @@ PASSES: tuple[str, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
+class Flat:
+    """A program at its three stages, before it is lowered, and what flattening has to say. `texts`: of the files that
+    took part, the library among them; `interface`: what it says to callers."""
+
+    core: Prog
+    fused: Prog
+    flat: Prog
+    flattened: Flattened
+    warnings: tuple[Diagnostic, ...]
+    texts: Mapping[str, str]
+    interface: Interface = SILENT
+
+
+@dataclass(frozen=True, slots=True)
 class Compiled:
-    """A program at its three stages, the host program with its kernels, and what flattening and lowering have to say.
-    `texts`: of the files that took part, the library among them; `interface`: what it says to callers."""
+    """A program as in `Flat`, the host program with its kernels, and what lowering has to say."""
 
     core: Prog
     fused: Prog
@@ -181,10 +194,23 @@ def compile_prog(
     """Compile source text to a host program with kernels; `reach` says what it may import, `schedules` which machine is
     to run the kernels, if not the one whose levels the program is flattened for. Raises CompileError."""
     with paused_collector():
+        return lowered(flat_prog(text, file, mode, machine, checked, reach), schedules or machine, checked)
+
+
+def flat_prog(
+    text: str,
+    file: str,
+    mode: Mode = Mode.INCREMENTAL,
+    machine: Machine = CPU,
+    checked: bool = False,
+    reach: Reach = Reach.PROJECT,
+) -> Flat:
+    """As `compile_prog`, up to lowering."""
+    with paused_collector():
         source = compile_source(text, file, reach)
-        compiled = compile_core(source.prog, mode, machine, checked, schedules)
-    warnings = source.warnings + compiled.warnings
-    return replace(compiled, warnings=warnings, texts=source.texts, interface=source.interface)
+        flat = flat_core(source.prog, mode, machine, checked)
+    warnings = source.warnings + flat.warnings
+    return replace(flat, warnings=warnings, texts=source.texts, interface=source.interface)
 
 
 def compile_core(
@@ -192,14 +218,26 @@ def compile_core(
 ) -> Compiled:
     """From core to a host program with kernels. With `checked` the programs between passes and the kernels are checked;
     raises IRError."""
+    return lowered(flat_core(prog, mode, machine, checked), schedules or machine, checked)
+
+
+def flat_core(prog: Prog, mode: Mode, machine: Machine, checked: bool) -> Flat:
+    """As `compile_core`, up to lowering."""
     check_by_hand(prog)
     said: list[Flattened] = []
     after = dict(stages(prog, mode, machine, checked, said.append))
     (flattened,) = said
     fused, flat = after[CORE_PASSES[-1][0]], after[TILE]
-    warnings = safety_warnings(fused) + flattened.warnings
+    return Flat(prog, fused, flat, flattened, safety_warnings(fused) + flattened.warnings, {})
+
+
+def lowered(one: Flat, schedules: Machine, checked: bool = False) -> Compiled:
+    """All of a flat program lowered to the host program and kernels of a machine."""
+    allow_depth()
     scheduled: list[Scheduled] = []
-    host = lower(flat, schedules or machine, scheduled.append)
+    host = lower(one.flat, schedules, scheduled.append)
     if checked:
-        deque(kernel_stages(host.kernels, schedules or machine, checked), maxlen=0)
-    return Compiled(prog, fused, flat, host, flattened, tuple(scheduled), warnings, {})
+        deque(kernel_stages(host.kernels, schedules, checked), maxlen=0)
+    return Compiled(
+        one.core, one.fused, one.flat, host, one.flattened, tuple(scheduled), one.warnings, one.texts, one.interface
+    )

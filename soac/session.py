@@ -89,11 +89,10 @@ def plan_of(session: Session) -> Plan:
 def _chosen(path: Path, text: str, settings: Settings, facts: Facts, entries: Sequence[str]) -> dict[str, int]:
     """What the tuning file and `--param` set; warnings are shown."""
     show_diagnostics(facts.warnings)
-    known = parameters_of(facts, entries)
-    tuned = _tuned(path, text, settings, known)
+    tuned = _tuned(path, text, settings, facts, entries)
     right = verified(path, facts.by_hand)
     chosen = with_kernels(tuned, guards_of(facts), right, settings.device, settings.threads)
-    return chosen | _set_by_hand(settings.params, known)
+    return chosen | _set_by_hand(settings.params, facts, entries)
 
 
 def tuning_file(path: Path, settings: Settings) -> Path | None:
@@ -105,11 +104,11 @@ def tuning_file(path: Path, settings: Settings) -> Path | None:
     return tuning_beside(path, settings.device)
 
 
-def _tuned(path: Path, text: str, settings: Settings, known: Sequence[str]) -> dict[str, int]:
+def _tuned(path: Path, text: str, settings: Settings, facts: Facts, entries: Sequence[str]) -> dict[str, int]:
     file = tuning_file(path, settings)
     if file is None:
         return {}
-    values, warnings = read_tuning(file, known, text, described(settings.device))
+    values, warnings = read_tuning(file, parameters_of(facts, entries), text, described(settings.device))
     fitting, notes = clamped(file, values)
     show_diagnostics((*warnings, *notes))
     return fitting
@@ -130,7 +129,10 @@ def tuning_to_write(path: Path, session: Session, settings: Settings) -> tuple[P
     return file, {**values, **node_settings(file)}
 
 
-def _set_by_hand(params: Sequence[str], known: Sequence[str]) -> dict[str, int]:
+def _set_by_hand(params: Sequence[str], facts: Facts, entries: Sequence[str]) -> dict[str, int]:
+    if not params:
+        return {}
+    known = parameters_of(facts, entries)
     asked = dict(parse_setting(param, known) for param in params)
     for name, value in asked.items():
         require_possible(name, value)

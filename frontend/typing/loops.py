@@ -18,7 +18,7 @@ from .type_expressions import Anonymous
 from .unify import Solver
 from .unknowns import deeper
 
-CHANGES = "the loop changes this size"
+CHANGES = "each turn of the loop changes this size"
 DIFFER = "the loop needs that two dimensions of its parameter stay equal, and gives them different sizes"
 
 
@@ -45,9 +45,10 @@ def infer_loop(work: Work, exp: s.Loop) -> Ty:
     fresh: dict[int, Size] = {}
     for var, _ in sizes:
         if var.id in changing:
-            inside = work.solver.existential(Label(exp.loc, CHANGES))
+            label = _changed_at(work.solver, exp.body, changing[var.id])
+            inside = work.solver.existential(label)
             work.solver.bound_sizes[var.id] = inside
-            fresh[inside.id] = work.exists(exp.id, exp.loc, CHANGES)
+            fresh[inside.id] = work.exists(exp.id, label.loc, label.text)
     _start_sizes(work, exp, init, ty, sizes, fresh.keys())
     result = hide(work, ty, ids | bound.ids, {}, exp.id, exp.loc)
     return work.record(exp.id, work.solver.replace_sizes(result, fresh))
@@ -127,8 +128,9 @@ def _loop_form(work: Work, form: s.ForLess | s.ForIn | s.While, over: Ty | None,
             work.expect(BOOL, work.exp(cond), cond.loc, "condition of a loop")
 
 
-def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size]) -> set[int]:
-    """Unify the loop parameter with the body; gives those of its sizes (`own`, with their first values) that change."""
+def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size]) -> dict[int, Size]:
+    """Unify the loop parameter with the body; gives those of its sizes (`own`, with their first values) that change,
+    with what the body makes of them."""
     solver = work.solver
 
     def close(before: Size, after: Size) -> None:
@@ -143,7 +145,16 @@ def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size])
     passed = [(old.id, new) for old, new in pairs if isinstance(old, SizeVar) and old.id in own]
     changing = _changing(solver, passed, own)
     work.guarded(lambda: _agree(solver, passed, changing), ty, body, exp.body.loc, "body of a loop", [label])
-    return changing
+    return {size: after for size, after in passed if size in changing}
+
+
+def _changed_at(solver: Solver, body: s.Exp, after: Size) -> Label:
+    """Where a loop changes a size to `after`: in its body, or in that of a loop inside of it."""
+    while isinstance(body, s.Let):
+        body = body.body
+    after = solver.size(after)
+    inner = solver.origins.get(after.id) if isinstance(after, SizeVar) else None
+    return inner if inner is not None and inner.text == CHANGES else Label(body.loc, CHANGES)
 
 
 def _agree(solver: Solver, passed: list[tuple[int, Size]], changing: set[int]) -> None:

@@ -140,7 +140,8 @@ class HostBuilder:
     a machine with many threads chooses these. `considered`: the schedules that were looked at for the present segop, at
     a `nesting` of tables; `observe` gets them. `filters` of the present body, by the first results of their scans, and
     `followers` of scans; `turned`: the only readers of results of scans, which rearrange them; `replaced`: what stands
-    for later statements, by their first results, where a schedule has done their work."""
+    for later statements, by their first results, where a schedule has done their work. `wanted`: the sides of guards
+    that are lowered, None: all."""
 
     entry: str
     names: Names
@@ -165,6 +166,7 @@ class HostBuilder:
     followers: Mapping[Name, Follower] = field(default_factory=dict[Name, Follower])
     turned: Mapping[Name, Stm] = field(default_factory=dict[Name, Stm])
     replaced: dict[Name, tuple[Stm, ...] | None] = field(default_factory=dict[Name, "tuple[Stm, ...] | None"])
+    wanted: frozenset[Side] | None = None
 
     def bind(self, params: tuple[Param, ...]) -> None:
         for param in params:

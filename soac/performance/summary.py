@@ -31,11 +31,11 @@ def _count(program: Program) -> int:
     if source.device != "cpu":
         return 0
     place = sha256(f"performance {key(source.text, source.file, source.reach)}".encode()).hexdigest()
-    if program.stages.done is None:
+    if not program.stages.is_begun:
         data = disk.get(jit.user_cache(), place)
         return int(data) if data is not None and data.isdigit() else 0
     from .checks import performance_warnings
 
-    count = len(performance_warnings(program.stages.done))
+    count = len(performance_warnings(program.compiled))
     disk.put(jit.user_cache(), place, str(count).encode())
     return count

@@ -82,6 +82,15 @@ def test_entries_that_are_called_like_methods() -> None:
         prog["twise"]
 
 
+def test_long_names_are_cut_in_messages() -> None:
+    long = "a" * 10_000
+    prog = soac.compile(f"entry {long}b (x: i32) = x")
+    for look in (lambda: prog[long], lambda: getattr(prog, long)):
+        with pytest.raises((CompileError, AttributeError), match=r"a\.\.\.a") as found:
+            look()
+        assert len(str(found.value)) < 400
+
+
 def test_a_program_that_is_loaded_warns_as_well(tmp_path: Path) -> None:
     (tmp_path / "a.soac").write_text("entry prepare (x: i32) = x")
     with pytest.warns(UserWarning, match="prog.prepare") as seen:

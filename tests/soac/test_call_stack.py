@@ -13,6 +13,7 @@ from soac.frontend.source.diagnostics import render
 from soac.ir.errors import MAX_CALLS, RunError
 from soac.ir.interpret import interpret
 from soac.ir.machine import CUDA
+from soac.kernels.devices.cpu.executable import Executable
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.pipeline import Compiled, compile_prog
 from tests.support.emulator.driver import EmulatedDriver, emulated_gpu
@@ -134,12 +135,27 @@ def all (xs: []i32) (is: []i64) = map (\\i -> get xs i) is
 entry first (xs: []i32) (is: []i64) = all xs is
 entry second (xs: []i32) (is: []i64) = all xs is
 """
-    program = soac.compile(text)
-    assert len(program.compiled.host.kernels) == 1
+    compiled = compile_prog(text, "f.soac")
+    assert len(compiled.host.kernels) == 1
+    program = Executable.build(compiled.host, compiled.core.functions)
     for entry in ("first", "second"):
         with pytest.raises(RunError) as failed:
-            program.call(entry, (XS, np.array([3])))
+            program.run(entry, (XS, np.array([3])))
         assert calls_of(failed.value) == ["2:46"]
+
+
+def test_entries_that_are_called_share_no_kernels() -> None:
+    """They are lowered one by one."""
+    text = """\
+def get (xs: []i32) (i: i64) = xs[i]
+entry first (xs: []i32) (is: []i64) = map (get xs) is
+entry second (xs: []i32) (is: []i64) = map (get xs) is
+"""
+    program = soac.compile(text)
+    for line, entry in ((2, "first"), (3, "second")):
+        with pytest.raises(RunError) as failed:
+            program.call(entry, (XS, np.array([3])))
+        assert [call.partition(":")[0] for call in calls_of(failed.value)] == [str(line)]
 
 
 def test_only_what_may_fail_has_calls() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import soac
 from soac import api
+from soac.frontend.source.text import Reach
 from soac.ir.errors import RunError
 from soac.kernels.devices import disk_cache as cache
 from soac.kernels.devices.cpu.runtime import jit
@@ -34,13 +35,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that the compiler was asked for."""
     asked: list[str] = []
-    real = api.compile_prog
+    real = api.flat_prog
 
-    def counting(text: str, file: str, **rest: object) -> object:
+    def counting(text: str, file: str, reach: Reach) -> object:
         asked.append(file)
-        return real(text, file, **rest)  # type: ignore[arg-type]
+        return real(text, file, reach)
 
-    monkeypatch.setattr(api, "compile_prog", counting)
+    monkeypatch.setattr(api, "flat_prog", counting)
     return asked
 
 

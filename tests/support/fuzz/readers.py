@@ -45,6 +45,8 @@ from soac.ir.scalar import DTYPES
 from soac.ir.show import show
 from soac.ir.types import Prim
 from soac.kernels.devices import disk_cache
+from soac.kernels.devices.cpu import image
+from soac.kernels.devices.cpu.kernel_code import KernelCode
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.kernel_ir.parse import parse_kernel
 from soac.kernels.kernel_ir.show import show_kernel
@@ -401,38 +403,49 @@ def read_times(data: bytes) -> object:
 CACHED = "def main [n] (xs: [n]f32) (i: i64): f32 = reduce (+) 0 xs + xs[i]\n"
 
 
+def places() -> tuple[str, str]:
+    """Where the cache keeps a program, and its entry point."""
+    program = program_cache.key(CACHED, "a.soac", Reach.PROJECT)
+    return program, program_cache.place_of(program_cache.made_from(program, ()), "main")
+
+
 @cache
-def entry() -> bytes:
-    """What the cache keeps of a program."""
+def entries() -> tuple[bytes, ...]:
+    """What the cache keeps of a program, and of its entry point."""
+    import numpy as np
+
     import soac
 
-    place = program_cache.key(CACHED, "a.soac", Reach.PROJECT)
-    soac.compile(CACHED, "a.soac")
-    found = disk_cache.get(jit.user_cache(), place)
-    assert found is not None, "the cache is not used: set SOAC_CACHE_DIR"
-    return found
+    soac.compile(CACHED, "a.soac").main(np.ones(1, np.float32), 0)
+    found = [disk_cache.get(jit.user_cache(), place) for place in places()]
+    assert None not in found, "the cache is not used: set SOAC_CACHE_DIR"
+    return tuple(one for one in found if one is not None)
 
 
 @cache
-def entries() -> Corpus:
-    return corpus_of([entry()[program_cache.DIGEST :]])
+def bodies() -> Corpus:
+    return corpus_of([one[program_cache.DIGEST :] for one in entries()])
 
 
 def make_entry(source: Random) -> bytes:
     """A file of the cache: changed anywhere, or with a changed body under digests that are right."""
-    body = changed(entries(), source)
+    body = changed(bodies(), source)
     if source.random() < 0.2:
-        return by_bytes(entry(), source)
+        return by_bytes(source.choice(entries()), source)
     return sha256(body).digest() + body
 
 
 def read_entry(data: bytes) -> object:
-    place = program_cache.key(CACHED, "a.soac", Reach.PROJECT)
+    program, entry = places()
     cache_here = disk_cache.Cache(Path("cache"))
     real, jit.user_cache = jit.user_cache, lambda: cache_here  # type: ignore[assignment]
     try:
-        disk_cache.put(cache_here, place, data)
-        return program_cache.find(CACHED, "a.soac", Reach.PROJECT, lambda: Refused.REFUSED)  # type: ignore[arg-type,return-value]
+        disk_cache.put(cache_here, program, data)
+        disk_cache.put(cache_here, entry, data)
+        program_cache.find(CACHED, "a.soac", Reach.PROJECT, lambda: Refused.REFUSED)  # type: ignore[arg-type,return-value]
+        return program_cache.read(
+            entry, program_cache.StoredEntry, lambda one: image.stored_code(one.image, KernelCode())
+        )
     finally:
         jit.user_cache = real
 
@@ -447,7 +460,7 @@ def read_object(data: bytes) -> object:
 
 @cache
 def objects() -> Corpus:
-    return corpus_of([disk_cache._header(part) + part for part in (b"abc", bytes(100), entry())])  # pyright: ignore
+    return corpus_of([disk_cache._header(part) + part for part in (b"abc", bytes(100), *entries())])  # pyright: ignore
 
 
 READERS = {

@@ -15,6 +15,7 @@ import soac
 from soac.frontend.source.text import Reach
 from soac.kernels.devices import disk_cache as disk
 from soac.kernels.devices.cpu import kernel_code
+from soac.kernels.devices.cpu.by_entry import ByEntry
 from soac.kernels.devices.cpu.executable import Executable, Runner
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.cpu.runtime.functions import NEED
@@ -149,8 +150,8 @@ def test_a_time_limit_that_ends_the_callback_before_it_begins() -> None:
         raise TimeoutError
 
     program = soac.compile(TEXT)
-    assert isinstance(program.executable, Executable)
-    entry = program.executable.native.entries["twice"]
+    assert isinstance(program.executable, ByEntry)
+    entry = program.executable.whole("twice").native.entries["twice"]
     real, entry.kernels.need = entry.kernels.need, NEED(struck)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):

@@ -217,7 +217,6 @@ def test_a_signal_handler_may_call_the_same() -> None:
 
 def test_a_call_costs_little(program: soac.Program) -> None:
     """Less than a third of what the same call costs whose settings are decided each time."""
-    assert isinstance(program.executable, Executable)
     args = [np.ones(16, np.float32)]
     prepared = program.prepare("twice", threads=1)
     quick = least(lambda: prepared(args))
