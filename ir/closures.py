@@ -101,7 +101,7 @@ def statement_steps(layout: Layout, stm: Stm) -> list[Step]:
 
 
 def _stored(layout: Layout, stm: Stm) -> Step:
-    if isinstance(stm.exp, PrimOp) and len(stm.pat) == 1:
+    if isinstance(stm.exp, PrimOp):
         return prim_step(layout, stm.exp, stm)
     if (one := single(layout, stm.exp, stm.loc)) is not None:
         (place,) = layout.bind_all(stm.pat)
