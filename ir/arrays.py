@@ -92,13 +92,14 @@ def updated(xs: Array, ats: Sequence[At], value: Array | Value) -> Array:
 
 
 def settled(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a value whose type has these sizes: next to a size of 0, negative ones are 0. A nest without points
-    computes none of its inner sizes' checks, yet flattening makes arrays of all its points."""
-    return tuple(max(n, 0) for n in shape) if shape and min(shape) < 0 and 0 in shape else shape
+    """The shape of a value whose type has these sizes: negative ones are 0. A program checks a size before it makes an
+    array of it (R0104); where a nest has no points its checks are not made, yet flattening makes the arrays that its
+    points share, which nothing reads."""
+    return tuple([max(n, 0) for n in shape]) if shape and min(shape) < 0 else shape
 
 
 def iota(count: int, start: int, step: int, prim: Prim) -> Array:
-    """start, start + step, ...; wraps at the width of `prim`."""
+    """start, start + step, ...; wraps at the width of `prim`. Nothing where `count` is negative."""
     bits = np.uint64
     mask = (1 << 64) - 1
     with np.errstate(over="ignore"):

@@ -311,9 +311,9 @@ def _basic(context: Context, exp: Basic) -> None:
             context.require(arg, scalar_type(source), "the operand")
         case Index(array, dims, _):
             _check_dims(context, array, dims)
-        case Update(array, dims, value, _):
+        case Update(array, dims, value, safe):
             _check_dims(context, array, dims)
-            place = type_of_basic(Index(array, dims, True), context.types)
+            place = type_of_basic(Index(array, dims, safe), context.types)
             context.require(value, place, "the value")
         case Iota(count, start, step, prim):
             if not prim.is_int:

@@ -33,8 +33,8 @@ from .core import (
     WhileLoop,
     WithAcc,
 )
-from .errors import NOWHERE, IRError, Loc, RunError
-from .frames import Layout, Step, getter, row_type, run_error
+from .errors import IRError, Loc, RunError
+from .frames import Layout, Step, getter, row_type
 from .parallel import Frame, Function, Operator, RowType, Space, Value, Values
 from .single_values import prim_step, single
 from .types import Prim, Type
@@ -97,11 +97,11 @@ def lambda_function(layout: Layout, f: Lambda) -> Function:
 def statement_steps(layout: Layout, stm: Stm) -> list[Step]:
     """Evaluate and store; then one step that compares arrays with their types, where there are arrays."""
     store = _stored(layout, stm)
-    return [store, *type_checks(layout, stm.pat, stm.loc)]
+    return [store, *type_checks(layout, stm.pat)]
 
 
 def _stored(layout: Layout, stm: Stm) -> Step:
-    if isinstance(stm.exp, PrimOp) and len(stm.pat) == 1:
+    if isinstance(stm.exp, PrimOp):
         return prim_step(layout, stm.exp, stm)
     if (one := single(layout, stm.exp, stm.loc)) is not None:
         (place,) = layout.bind_all(stm.pat)
@@ -134,21 +134,18 @@ def _with_call(values: Values, loc: Loc) -> Values:
     return run
 
 
-def type_checks(layout: Layout, params: Iterable[Param], loc: Loc = NOWHERE) -> list[Step]:
-    """A step for each array among `params` that raises `IRError` unless the value has the type it should; R0104 at
-    `loc` for a type that no value has."""
-    return [_type_check(layout, p, loc) for p in params if p.type.shape]
+def type_checks(layout: Layout, params: Iterable[Param]) -> list[Step]:
+    """A step for each array among `params` that raises `IRError` unless the value has the type it should."""
+    return [_type_check(layout, p) for p in params if p.type.shape]
 
 
-def _type_check(layout: Layout, param: Param, loc: Loc) -> Step:
+def _type_check(layout: Layout, param: Param) -> Step:
     place, sizes = layout.name(param.name), layout.atoms(param.type.shape)
     dtype = scalar.DTYPES[param.type.prim]
 
     def check(frame: Frame) -> None:
         xs, shape = frame[place], arrays.settled(tuple(sizes(frame)))
         if xs.shape != shape or xs.dtype != dtype:
-            if min(shape) < 0:
-                raise run_error("R0104", f"negative size: {min(shape)}", loc)
             raise IRError(
                 f"{param.name} should be an array of {dtype} and shape {shape}, is of {xs.dtype} and shape {xs.shape}"
             )

@@ -11,10 +11,7 @@ from .types import Atom, Name, Var
 
 def is_commutative(op: Lambda) -> bool:
     """Whether every result is `x_i op y_i` for a commutative scalar operation, or such a map over arrays."""
-    results = componentwise(op)
-    return len(op.body.stms) == len(op.params) // 2 and all(
-        _commuting_operands(exp) == frozenset((x.name, y.name)) for exp, x, y in results
-    )
+    return all(_commuting_operands(exp) == frozenset((x.name, y.name)) for exp, x, y in componentwise(op))
 
 
 def componentwise(op: Lambda) -> Iterator[tuple[Exp | None, Param, Param]]:

@@ -103,13 +103,13 @@ def show_stm(stm: Stm) -> str:
 
 
 def show_lambda(f: Lambda) -> str:
-    """The lines of a lambda."""
-    return "\n".join(_lambda(f))
+    """The lines of a lambda, without locations."""
+    return "\n".join(_lambda(replace(f, body=_unlocated_body(f.body))))
 
 
 def show_exp(exp: Exp) -> str:
-    """The lines of an expression."""
-    return "\n".join(_exp(exp))
+    """The lines of an expression, without locations."""
+    return "\n".join(_exp(map_bodies(_unlocated_body, exp)))
 
 
 # ---- names, atoms, types -----------------------------------------------------------------------------------------

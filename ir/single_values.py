@@ -81,11 +81,8 @@ def _failing(f: scalar.Meaning, loc: Loc) -> scalar.Meaning:
 
 
 def single(layout: Layout, exp: Exp, loc: Loc) -> Single | None:
-    """The value of a basic expression; None for expressions of several results."""
+    """The value of a basic expression but an operation (`prim_step`); None for expressions of several results."""
     match exp:
-        case PrimOp(op, prim, args):
-            f, values = _failing(scalar.meaning(op, prim), loc), layout.atoms(args)
-            return lambda frame: f(*values(frame))
         case Convert(source, target, arg):
             x, g = layout.atom(arg), scalar.conversion(source, target)
             return lambda frame: g(frame[x])

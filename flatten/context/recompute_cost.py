@@ -84,25 +84,24 @@ def is_total_body(body: Body) -> bool:
     return all(is_total(stm.exp) for stm in body.stms)
 
 
-def is_total_anywhere(body: Body) -> bool:
-    """Whether no statement of the body can fail, though the branch would not be executed: an index may be in bounds
-    because the condition holds."""
-    return is_total_body(body) and not any(isinstance(stm.exp, Index) for stm in body.stms)
+def is_certain(stm: Stm) -> bool:
+    """Whether a statement is total even where no check is made: one may be what says that a place is in bounds, that a
+    shape has as many elements as another, or that sizes which are added up are not negative."""
+    relies = isinstance(stm.exp, Concat) or (stm.certs != () and isinstance(stm.exp, Index | Reshape))
+    return is_total(stm.exp) and not relies
 
 
 def is_movable(stm: Stm) -> bool:
-    """Whether a statement that is the same at all points of a nest may be computed before it: it is total, or a check
-    or a scalar that can be kept from failing where there is no point."""
-    return is_total(stm.exp) or (not any(p.type.shape for p in stm.pat) and _can_be_kept(stm.exp))
+    """Whether a statement that is the same at all points of a nest may be computed before it, perhaps only if there is
+    a point: it is total, or a check or a scalar that costs as much as a few operations."""
+    return is_total(stm.exp) or (not any(p.type.shape for p in stm.pat) and _is_plain(stm.exp))
 
 
-def _can_be_kept(exp: Exp) -> bool:
+def _is_plain(exp: Exp) -> bool:
     match exp:
-        case PrimOp(_, _, (_, _)) | Assert():
+        case PrimOp() | Assert():
             return True
         case If(_, then, orelse):
-            bodies = (then, orelse)
-            is_plain = all(weight_of(stm.exp) < HEAVY for body in bodies for stm in body.stms)
-            return is_plain and (all(map(is_total_body, bodies)) or any(map(is_total_anywhere, bodies)))
+            return all(weight_of(stm.exp) < HEAVY for body in (then, orelse) for stm in body.stms)
         case _:
             return False

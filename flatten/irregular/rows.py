@@ -148,7 +148,7 @@ def row_operators_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     G(Σ, reduce (map ⊕) (replicate m d) xss)  ⟶  G(Σ, map (λxs → reduce ⊕ d xs) (transpose xss))
     """
     match stm.exp:
-        case Screma(_, _, f, scans, reds) as exp if nest.dims and (scans or reds):
+        case Screma(_, _, f, scans, reds) as exp if nest.dims:
             ops = [*((op, True) for op in scans), *((op, False) for op in reds)]
         case _:
             return None

@@ -22,14 +22,15 @@ from ...ir.core import (
     PrimOp,
     Rearrange,
     Reshape,
+    Scratch,
     Stm,
 )
 from ...ir.ops import Op
 from ...ir.traverse import free_in_stm, index_atoms
-from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scalar
+from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64, scalar, zero
 from ..context.distribute import expand, frontier, settle
 from ..context.nest import Dim, Elem, Flow, Nest
-from ..context.recompute_cost import HEAVY, is_movable, is_total, is_total_anywhere, is_total_body
+from ..context.recompute_cost import HEAVY, is_certain, is_movable
 from ..context.segop_bodies import emit_segmap
 from ..context.statements import Statements
 from ..context.trace import Rule
@@ -46,28 +47,29 @@ def invariant_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     if any(p.name in flow.known.consumed for p in stm.pat):
         return None
     flow.note(Rule.INVARIANT, ", ".join(str(p.name) for p in stm.pat))
-    exp = stm.exp if is_total(stm.exp) else _where_there_are_points(flow, nest, stm.exp)
-    flow.keep(replace(stm, exp=exp))
+    flow.keep(stm if is_certain(stm) else replace(stm, exp=_where_there_are_points(flow, nest, stm)))
     return Rule.INVARIANT
 
 
-def _where_there_are_points(flow: Flow, nest: Nest, exp: Exp) -> Exp:
-    """The expression, such that it cannot fail where Σ has no point: what it gives there is not used."""
+def _where_there_are_points(flow: Flow, nest: Nest, stm: Stm) -> Exp:
+    """The expression, such that it cannot fail where Σ has no point: what it gives there is not used.
+
+    e  ⟶  if Σ has points then e else unread        assert c  ⟶  assert (c or Σ has no points)
+    """
     some = Var(flow.emit_as("some", BOOL, PrimOp(Op.LT, Prim.I64, (i64(0), parallelism_of(flow, nest)))))
-    match exp:
-        case Assert(cond, code, parts):
-            return Assert(flow.op("cond", Op.OR, flow.op("none", Op.NOT, some), cond), code, parts)
-        case PrimOp(op, prim, (x, y)):
-            good = flow.emit_as("good", scalar(prim), PrimOp(Op.SELECT, prim, (some, y, Const(prim, 1))))
-            return PrimOp(op, prim, (x, Var(good)))
-        case If(_, then, orelse) if is_total_body(then) and is_total_body(orelse):
-            return exp
-        case If(cond, then, orelse) if is_total_anywhere(orelse):
-            return If(flow.op("cond", Op.AND, some, cond), then, orelse)
-        case If(cond, then, orelse):
-            return If(flow.op("cond", Op.OR, flow.op("none", Op.NOT, some), cond), then, orelse)
-        case _:
-            raise AssertionError(f"not movable: {exp}")
+    if isinstance(stm.exp, Assert):
+        return replace(stm.exp, cond=flow.op("cond", Op.OR, flow.op("none", Op.NOT, some), stm.exp.cond))
+    pat, unread = flow.again(stm.pat), flow.again(stm.pat)
+    values = tuple(Stm((p,), _unread(p.type), (), (), stm.loc) for p in unread)
+    return If(some, _giving(pat, (replace(stm, pat=pat, certs=(), attrs=()),)), _giving(unread, values))
+
+
+def _unread(t: Type) -> Exp:
+    return Scratch(t) if t.shape else Copied(zero(t.prim))
+
+
+def _giving(pat: tuple[Param, ...], stms: tuple[Stm, ...]) -> Body:
+    return Body(stms, tuple(Var(p.name) for p in pat))
 
 
 def alias_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:

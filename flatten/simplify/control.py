@@ -97,8 +97,6 @@ def drop_invariant_params(stm: Stm, env: Env) -> list[Stm] | None:
         env.types[params[k].name] = params[k].type
         env.alias(params[k].name, inits[k])
     brought = env.bring(stm, ((stm.pat[k], inits[k]) for k in gone))
-    if not kept and isinstance(form, ForLoop):
-        return brought
     result = tuple(body.result[k] for k in kept)
     loop = Loop(tuple(params[k] for k in kept), tuple(inits[k] for k in kept), form, Body(body.stms, result))
     return [*brought, replace(stm, pat=tuple(stm.pat[k] for k in kept), exp=loop)]

@@ -26,7 +26,7 @@ from ..host_ir.liveness import conjunction, dead_after
 from ..host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch
 from ..host_ir.timing_events import Begin, End, Event, Note
 from .device import Device, OutOfMemory, default_of
-from .run_errors import check_bounds, possible, room_error, run_error, show_scalar
+from .run_errors import check_bounds, room_error, run_error, show_scalar
 
 
 @dataclass(slots=True)
@@ -269,14 +269,14 @@ class HostCompiler:
                 get, convert = self.get(arg), scalar.conversion(source, target)
                 return lambda env, run: convert(env[get])
             case core.Iota(count, start, step, prim):
-                n, first, by = self.get(count), self.get(start), self.get(step)
-                return lambda env, run: run.device.iota(env[n], env[first], env[by], prim)
+                width, first, by = self.shape((count,)), self.get(start), self.get(step)
+                return lambda env, run: run.device.iota(width(env)[0], env[first], env[by], prim)
             case core.Replicate(shape, value):
                 widths, get, prim = self.shape(shape), self.get(value), stm.pat[0].type.prim
                 return lambda env, run: run.device.replicate(widths(env), env[get], prim)
             case core.Scratch(type_):
-                widths, loc = self.shape(type_.shape), stm.loc
-                return lambda env, run: run.device.scratch(type_.prim, possible(widths(env), loc))
+                widths = self.shape(type_.shape)
+                return lambda env, run: run.device.scratch(type_.prim, widths(env))
             case core.ArrayLit(elems, row):
                 gets, widths = self.gets(elems), self.shape(stm.pat[0].type.shape)
                 return lambda env, run: run.device.literal([env[g] for g in gets], row.prim, widths(env))

@@ -26,13 +26,6 @@ def check_bounds(dims: tuple[Any, ...], shape: tuple[int, ...], loc: Loc) -> Non
             raise run_error("R0101", f"index [{index}] out of bounds for array of shape {shown}", loc)
 
 
-def possible(shape: tuple[int, ...], loc: Loc) -> tuple[int, ...]:
-    """R0104 unless there is an array of this shape."""
-    if shape and min(shape) < 0:
-        raise run_error("R0104", f"negative size: {min(shape)}", loc)
-    return shape
-
-
 def run_error(code: str, message: str, loc: Loc) -> RunError:
     """An error of the program with its code (`R0101`) at a place of the source; it is not raised here."""
     return RunError(Diagnostic(code, message, Label(loc, "")))

@@ -361,6 +361,16 @@ def test_narrow_floats_are_rounded_to_their_width() -> None:
     assert apply(Op.NEXTAFTER, Prim.F16, (1.0, 2.0)) == 1.0 + 2.0**-10
 
 
+@pytest.mark.parametrize("prim", [Prim.F16, Prim.F32])
+def test_the_next_number_of_narrow_floats_is_that_of_numpy(prim: Prim) -> None:
+    to = DTYPES[prim].type
+    ends = (0.0, -0.0, 1.0, -1.0, float(np.finfo(to).max), math.inf, -math.inf, float(np.finfo(to).smallest_subnormal))
+    for x, y in itertools.product(ends, repeat=2):
+        with np.errstate(over="ignore"):
+            wanted = y if x == y else float(np.nextafter(to(x), to(y)))
+        assert same_float(apply(Op.NEXTAFTER, prim, (x, y)), wanted), (x, y)
+
+
 @pytest.mark.parametrize("prim", FLOATS)
 def test_bits(prim: Prim) -> None:
     @given(floats(prim).filter(lambda x: not math.isnan(x)))

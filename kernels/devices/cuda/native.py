@@ -216,7 +216,7 @@ class NativeProgram:
         site, record = entry.info.sites[entry.words[Word.FAILED]], entry.words[entry.info.record :]
         values = values_of(record, recorded(site))
         short = self.native.short
-        if isinstance(site, MemorySite) and short is not None and min(values, default=0) >= 0:
+        if isinstance(site, MemorySite) and short is not None:
             return room_error(short, site.what, site.loc if site.loc.line else loc)
         return called(error_of(site, values), entry.info, entry.words)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -154,6 +155,24 @@ def test_indices_through_a_rearranged_view(perm: tuple[int, ...]) -> None:
     for order in itertools.permutations(range(3)):
         to = (Slice(i64(0), i64(2), i64(1)),) * 3
         assert_apart(Sums(), to, list(perm), lambda own, order=order: [own[k] for k in order])
+
+
+def test_a_view_of_another_by_a_stride_that_is_not_known_may_read_anything() -> None:
+    """xs[m a], read as zs[a] for zs = ys[:: m], ys = xs[:], where thread a writes xs[a]."""
+    xs, ys, zs, x = (Name(base, 10 + k) for k, base in enumerate(("xs", "ys", "zs", "x")))
+    part = part_of((Slice(i64(0), i64(9), i64(1)),), SegSpace(((A, i64(9)),)), {})
+    assert part is not None
+    row = Type(Prim.I32, (i64(9),))
+    views = [
+        Stm((Param(view, row),), Index(below, (Slice(i64(0), i64(9), stride),), True), (), (), NOWHERE)
+        for view, below, stride in ((ys, xs, i64(1)), (zs, ys, Var(M)))
+    ]
+    load = Stm((Param(x, Type(Prim.I32, ())),), Index(zs, (Fix(Var(A)),), True), (), (), NOWHERE)
+    sharing = sharing_in(Prog(tuple(views), (), 1000))
+    defined = {view.pat[0].name: view for view in views}
+    assert not reads_only_own(Body((load,), (Var(x),)), xs, part, sharing, defined)
+    by_one = {**defined, zs: replace(views[1], exp=Index(ys, (Slice(i64(0), i64(9), i64(1)),), True))}
+    assert reads_only_own(Body((load,), (Var(x),)), xs, part, sharing, by_one)
 
 
 def written(own: tuple[Form, ...], sums: Sums, k: int) -> Atom:

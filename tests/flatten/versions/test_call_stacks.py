@@ -76,8 +76,11 @@ def test_as_many_calls_are_open_as_may_be() -> None:
         "def f (n: i64): i64 = if n < 1 then 0 else i64.sum (map f (iota n))\nentry main ns = map f ns",
         "def f (xs: []i64): i64 = if length xs < 1 then 0 else f xs[1:]\nentry main ns = map (\\n -> f (iota n)) ns",
         "def f (n: i64): []i64 = if n < 1 then [] else f (n - 1) ++ [n]\nentry main ns = map (\\n -> length (f n)) ns",
+        "def f [k] (xs: [k]i64) (ys: [k]i64) (n: i64): i64 =\n"
+        "  if n < 1 then xs[0] else f xs ys (n - 1) + f ys xs (n - 1)\n"
+        "entry main ns = map (\\n -> f [1, 2] [3, 4] n) ns",
     ],
-    ids=["in a map", "an array that changes", "an array as result"],
+    ids=["in a map", "an array that changes", "an array as result", "an array that one call changes"],
 )
 def test_others_are_no_loops(text: str) -> None:
     prog = core(text)

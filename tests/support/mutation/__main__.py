@@ -145,6 +145,10 @@ class Recorded:
         wanted = sorted(found & self.seconds.keys(), key=turn)
         return wanted[: bisect(list(accumulate(map(self.seconds.__getitem__, wanted))), self.most)]
 
+    def runs_early(self, mutant: Mutant) -> bool:
+        """Whether an import runs its lines: a process that has imported everything does not see the change."""
+        return any("" in self.lines(mutant.file).get(line, ()) for line in range(mutant.first, mutant.last + 1))
+
 
 class Near:
     """The tests of some places, all for every mutant: what `Recorded` is where nothing is recorded."""
@@ -158,6 +162,10 @@ class Near:
 
     def tests(self, mutant: Mutant) -> list[str]:
         return sorted(self.seconds, key=self.seconds.__getitem__)
+
+    def runs_early(self, mutant: Mutant) -> bool:
+        """Nothing is known of that."""
+        return False
 
 
 def _file_of(test: str) -> str:
@@ -217,8 +225,9 @@ class Worker:
         if self.answers.readline().strip() != Answer.READY:
             raise RuntimeError("the tests cannot be collected")
 
-    def failing(self, file: str | None, tests: list[str]) -> str:
-        """The test that fails, what else ends the run, or nothing. `file`: the one that is changed."""
+    def failing(self, file: str | None, tests: list[str], *, early: bool = False) -> str:
+        """The test that fails, what else ends the run, or nothing. `file`: the one that is changed; `early`: in what an
+        import runs, too."""
         if not tests:
             return ""
         limit = BASE + SEVERAL * sum(self.recorded.seconds[test] for test in tests)
@@ -226,7 +235,7 @@ class Worker:
         os.write(self.asked, (json.dumps(command) + "\n").encode())
         match self.answers.readline().strip():
             case Answer.PASSED:
-                return ""
+                return _failing(tests, limit, self.tree) if early else ""
             case Answer.OTHER:
                 return _failing(tests, limit, self.tree)
             case other:
@@ -237,14 +246,15 @@ def tried(mutant: Mutant, group: str, worker: Worker) -> Outcome:
     """The tests on the mutant; the tree is afterwards as it was. A test counts that fails by itself with the mutant,
     and not without it."""
     path, tests, sound = worker.tree / mutant.file, worker.recorded.tests(mutant), worker.recorded.sound
+    early = worker.recorded.runs_early(mutant)
     source, start = path.read_bytes(), time.monotonic()
     changed = mutant.applied(source)
     old, new = (_line_at(text, mutant.start) for text in (source, changed))
     by = ""
     for _ in range(MOST_TOGETHER):
         with _written(path, changed):
-            by = worker.failing(mutant.file, tests)
-            alone = by if by not in tests else worker.failing(mutant.file, [by])
+            by = worker.failing(mutant.file, tests, early=early)
+            alone = by if by not in tests else worker.failing(mutant.file, [by], early=early)
         if not by or (alone and (by not in tests or by in sound or not worker.failing(None, [by]))):
             break
         tests.remove(by)

@@ -35,6 +35,12 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "a permutation and its inverse have the same length",
     ),
     Equivalent(
+        "ir/lambda_lifting.py",
+        "if not any(free.values()):",
+        "if False:",
+        "where nothing is free no function is given more: the program is made again as it was",
+    ),
+    Equivalent(
         "kernels/passes/vectorise_accesses.py",
         "loop is not None and loop.row > 1 else None",
         "loop is not None and loop.row > 0 else None",

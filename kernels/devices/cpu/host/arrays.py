@@ -231,7 +231,7 @@ def iota(h: Emitter, stm: HostStm, exp: core.Iota) -> None:
     """start, start + step, ..: a fresh array."""
     count, start, step = numbers(h, (exp.count, exp.start, exp.step))
     array = made(h, stm, (count,))
-    call(h, "soac_host_iota", "%state", array.pointer, count, start, step, width(array))
+    call(h, "soac_host_iota", "%state", array.pointer, *sizes(h, array), start, step, width(array))
 
 
 def replicate(h: Emitter, stm: HostStm, exp: core.Replicate) -> None:

@@ -17,7 +17,7 @@ from .....ir.scalar import DTYPES
 from .....ir.types import Prim
 from ...device import Scalar
 from ...host_memory import no_room
-from ...run_errors import check_bounds, possible, run_error, show_scalar
+from ...run_errors import check_bounds, run_error, show_scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,7 @@ def error_of(site: Site, values: Values) -> Exception:
             shape = tuple(int(n) for n in left)
             return raised(lambda: check_bounds(place, shape, loc))
         case MemorySite(prim, _, loc):
-            shape = tuple(int(n) for n in values)
-            negative = min(shape, default=0) < 0
-            return raised(lambda: possible(shape, loc)) if negative else no_room(shape, DTYPES[prim])
+            return no_room(tuple(int(n) for n in values), DTYPES[prim])
         case DepthSite(function, loc):
             return too_many_calls(function, int(values[0]), loc)
 

@@ -1,5 +1,5 @@
 ; Failures: the site says code, message and place, the record has the values. In a message the byte 1 stands for the next
-; value, 2 for the least of all, and 3 for nothing, where the next value is left out.
+; value, and 2 for nothing, where the next value is left out.
 
 @show_signed = internal constant [5 x i8] c"%lld\00"
 @show_unsigned = internal constant [5 x i8] c"%llu\00"
@@ -24,15 +24,8 @@ define ptr @$PROGRAM$_failure(ptr %context) {
 }
 
 ; The failure of a context is this one, with values in a record (null: without).
-define void @soac_library_fail(ptr %context, ptr %first, ptr %values) {
-entry:
-  %kinds = load ptr, ptr %first->Site.kinds
-  %least = call i64 @least(ptr %kinds, ptr %values)
-  %is_negative = icmp slt i64 %least, 0
-  %other = load ptr, ptr %first->Site.negative
-  %has_other = icmp ne ptr %other, null
-  %differs = and i1 %is_negative, %has_other
-  %place = select i1 %differs, ptr %other, ptr %first
+define void @soac_library_fail(ptr %context, ptr %place, ptr %values) {
+  %kinds = load ptr, ptr %place->Site.kinds
   %site = load %Site, ptr %place
   %code = extractvalue %Site %site, $Site.code$
   %text = extractvalue %Site %site, $Site.text$
@@ -111,33 +104,14 @@ done:
   ret void
 }
 
-; The least of some values, as signed integers; 0 if there are none.
-define internal i64 @least(ptr %kinds, ptr %values) {
-entry:
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
-  %least = phi i64 [ 0, %entry ], [ %less, %go ]
-  %kind = load i8, ptr %kinds[i8 %k]
-  %end = icmp eq i8 %kind, 0
-  br i1 %end, label %done, label %go
-go:
-  %value = load i64, ptr %values[%k]
-  %less = call i64 @llvm.smin.i64(i64 %value, i64 %least)
-  %k1 = add i64 %k, 1
-  br label %each
-done:
-  ret i64 %least
-}
-
 ; A message with its values, as far as there is room.
 define internal void @write_message(ptr %message, ptr %text, ptr %kinds, ptr %values) {
 entry:
   br label %each
 each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %plain ], [ %k1, %skip ], [ %k1, %shown ]
-  %v = phi i64 [ 0, %entry ], [ %v, %plain ], [ %v2, %skip ], [ %v1, %shown ]
-  %at = phi i64 [ 0, %entry ], [ %at1, %plain ], [ %at, %skip ], [ %behind, %shown ]
+  %k = phi i64 [ 0, %entry ], [ %k1, %plain ], [ %k1, %skip ], [ %k1, %next ]
+  %v = phi i64 [ 0, %entry ], [ %v, %plain ], [ %v2, %skip ], [ %v1, %next ]
+  %at = phi i64 [ 0, %entry ], [ %at1, %plain ], [ %at, %skip ], [ %behind, %next ]
   %char = load i8, ptr %text[i8 %k]
   %to = getelementptr i8, ptr %message, i64 %at
   %room = sub i64 $MESSAGE$, %at
@@ -147,7 +121,7 @@ each:
   %k1 = add i64 %k, 1
   br i1 %ends, label %done, label %go
 go:
-  switch i8 %char, label %plain [ i8 1, label %next i8 2, label %lowest i8 3, label %skip ]
+  switch i8 %char, label %plain [ i8 1, label %next i8 2, label %skip ]
 plain:
   store i8 %char, ptr %to
   %at1 = add i64 %at, 1
@@ -158,18 +132,8 @@ skip:
 next:
   %value = load i64, ptr %values[%v]
   %kind = load i8, ptr %kinds[i8 %v]
-  %following = add i64 %v, 1
-  br label %show
-lowest:
-  %least = call i64 @least(ptr %kinds, ptr %values)
-  br label %show
-show:
-  %v1 = phi i64 [ %following, %next ], [ %v, %lowest ]
-  %what = phi i64 [ %value, %next ], [ %least, %lowest ]
-  %as = phi i8 [ %kind, %next ], [ $SIGNED$, %lowest ]
-  %length = call i64 @show_value(ptr %to, i64 %room, i8 %as, i64 %what)
-  br label %shown
-shown:
+  %v1 = add i64 %v, 1
+  %length = call i64 @show_value(ptr %to, i64 %room, i8 %kind, i64 %value)
   %sum = add i64 %at, %length
   %behind = call i64 @llvm.smin.i64(i64 %sum, i64 $MESSAGE_END$)
   br label %each

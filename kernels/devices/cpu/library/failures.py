@@ -9,21 +9,20 @@ from .....ir.types import Prim
 from ....kernel_ir.nodes import FailureSite
 from ..host.failure_sites import AssertionSite, BoundsSite, DepthSite, MemorySite, ScalarSite, Site, recorded
 
-NEXT, LEAST, SKIP = "\1", "\2", "\3"
-"""Holes (`failures.ll`): for the next value, for the least of all, and for one that is not shown."""
+NEXT, SKIP = "\1", "\2"
+"""Holes (`failures.ll`): for the next value, and for one that is not shown."""
 
 SIGNED, UNSIGNED, TRUTH, FLOAT = "i", "u", "b", "f"
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """`kinds`: of each value; `negative`: what is shown instead where one of them is below 0."""
+    """`kinds`: of each value."""
 
     code: str
     text: str
     loc: Loc = NOWHERE
     kinds: str = ""
-    negative: Shown | None = None
 
 
 def of_host(site: Site) -> Shown:
@@ -37,9 +36,8 @@ def of_host(site: Site) -> Shown:
         case BoundsSite(slices, loc):
             return Shown("R0101", outside(slices), loc, kinds)
         case MemorySite(prim, rank, loc):
-            negative = Shown("R0104", f"negative size: {LEAST}", loc, kinds)
             text = f"out of memory: no room for an array {f'[{NEXT}]' * rank}{prim.value}"
-            return Shown("R0301", text, loc, kinds, negative)
+            return Shown("R0301", text, loc, kinds)
         case DepthSite(function, loc):
             return Shown("R0107", f"recursion of `{function}` is deeper than {NEXT} calls", loc, kinds)
 

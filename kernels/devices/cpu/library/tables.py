@@ -145,17 +145,13 @@ def sites_table(data: Data, name: str, sites: Iterable[Shown]) -> str:
 
 
 def site_row(data: Data, site: Shown) -> str:
-    """`%Site`; the one that is shown instead becomes a constant of its own."""
-    other = NONE
-    if site.negative is not None:
-        other = f"@site.{len(data.lines)}"
-        data.lines.append(f"{other} = internal constant {site_row(data, site.negative)}")
+    """`%Site`."""
     loc = site.loc
     return row(
         data, "Site",
         code=text(data, site.code), text=text(data, site.text), kinds=text(data, site.kinds),
         file=text(data, loc.file) if loc != NOWHERE else NONE, line=loc.line, column=loc.col,
-        calls=text(data, listed(loc.calls)) if loc.calls else NONE, negative=other,
+        calls=text(data, listed(loc.calls)) if loc.calls else NONE,
     )  # fmt: skip
 
 

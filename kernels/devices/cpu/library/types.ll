@@ -7,7 +7,7 @@
 %Value = type { i64, i64, i64 }  ; word rank bytes
 %Use = type { i64, i64, i64 }  ; setting default is_size
 %Setting = type { ptr, i64, i64, i64 }  ; name default preset is_set
-%Site = type { ptr, ptr, ptr, ptr, i64, i64, ptr, ptr }  ; code text kinds file line column calls negative
+%Site = type { ptr, ptr, ptr, ptr, i64, i64, ptr }  ; code text kinds file line column calls
 %Entry = type { i64, i64, i64, i64, %Table, %Table, %Table, ptr, ptr, ptr, ptr }  ; words first_setting record threads params results uses sites calls kernels unsuited
 %Target = type { ptr, i64, ptr, ptr, ptr }  ; name level hosts kernels bulk
 %Choice = type { i64, i64 }  ; value is_set

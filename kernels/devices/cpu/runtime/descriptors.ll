@@ -68,8 +68,8 @@ define void @soac_host_move(ptr %target, ptr %source, i64 %rank) {
   ret void
 }
 
-; Set the strides of a row-major array of these sizes; next to a size of 0, negative ones become 0. Gives its bytes, -1 if
-; no array can have the sizes.
+; Set the strides of a row-major array of these sizes; negative ones become 0. Gives its bytes, -1 if no array can have the
+; sizes.
 define i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element) {
 entry:
   %sizes = getelementptr %Array, ptr %array, i32 0, i32 $Array.sizes$
@@ -80,7 +80,6 @@ each:
   %bytes = phi i64 [ %element, %entry ], [ %product, %go ]
   %bad = phi i1 [ false, %entry ], [ %worse, %go ]
   %empty = phi i1 [ false, %entry ], [ %emptier, %go ]
-  %below = phi i1 [ false, %entry ], [ %lower, %go ]
   %more = icmp sgt i64 %left, 0
   br i1 %more, label %go, label %done
 go:
@@ -93,14 +92,11 @@ go:
   %large = icmp ugt i64 %product, 4611686018427387904
   %too = or i1 %over, %large
   %worse = or i1 %bad, %too
-  %zero = icmp eq i64 %size, 0
-  %emptier = or i1 %empty, %zero
-  %negative = icmp slt i64 %size, 0
-  %lower = or i1 %below, %negative
+  %none = icmp sle i64 %size, 0
+  %emptier = or i1 %empty, %none
   br label %each
 done:
-  %odd = and i1 %empty, %below
-  br i1 %odd, label %settle, label %give
+  br i1 %empty, label %settle, label %give
 settle:
   %m = phi i64 [ %rank, %done ], [ %next, %settle ]
   %next = sub i64 %m, 1
@@ -110,8 +106,7 @@ settle:
   %again = icmp sgt i64 %next, 0
   br i1 %again, label %settle, label %give
 give:
-  %impossible = or i1 %bad, %below
-  %full = select i1 %impossible, i64 -1, i64 %bytes
+  %full = select i1 %bad, i64 -1, i64 %bytes
   %result = select i1 %empty, i64 0, i64 %full
   ret i64 %result
 }
