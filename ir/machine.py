@@ -88,8 +88,9 @@ MACHINES = {machine.name: machine for machine in (CPU, CUDA)}
 
 
 EVEN = "suff_even"
-"""The kind of a guard that compares the longest row of a nest with the share of a thread; its threshold is the
-number of threads of the host, unless it is set (`docs/flattening.md`, balance)."""
+"""The kind of a guard that compares the longest row of a nest with the share of a thread, or the threads that its
+points are worth with those there are; its threshold is the number of threads of the host, unless it is set
+(`docs/flattening.md`, balance; `flatten/versions/loop_defaults.py`)."""
 
 
 ROUNDS = "suff_rounds"

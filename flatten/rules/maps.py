@@ -54,6 +54,7 @@ from ..versions.guards import (
 )
 from ..versions.intra import in_few, inside, inside_version, unless_inside
 from ..versions.irregular import lengths_of, sequential_version
+from ..versions.loop_defaults import with_loops
 from ..versions.parallelism import exploitable, exploitable_stm, holds_uniform, holds_varying, is_mixed, is_sequential
 from ..versions.product_defaults import in_threads_pays
 from .interchange import in_columns
@@ -153,6 +154,8 @@ def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice
 
     lengths = lengths_of(flow, inner, f.body.stms) if choice.outer or choice.inside else None
     versions = [sequential_version(flow, inner, lengths, in_threads)] if choice.outer and choice.full else []
+    if lengths is None:
+        versions = [with_loops(flow, inner, f.body, version) for version in versions]
     middle = inside(flow, f, lengths) if choice.inside else None
     if middle is not None:
         versions = [replace(version, pays=unless_inside(flow, inner, middle, choice.inside)) for version in versions]

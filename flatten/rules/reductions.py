@@ -19,6 +19,7 @@ from ..context.segop_bodies import fresh_reductions, is_identity, seg_body
 from ..context.trace import Rule
 from ..versions.call_stacks import on_stacks
 from ..versions.guards import OUTER, choose_calls, choose_reduction, guarded, outer_version
+from ..versions.loop_defaults import keeps_rounds
 from ..versions.parallelism import exploitable
 from ..versions.row_operators import has_row_operator, row_width
 from .interchange import in_columns, interchanged, interchanged_map
@@ -194,13 +195,14 @@ def split(flow: Flow, nest: Nest, stm: Stm, exp: Screma, pat: tuple[Param, ...])
 
     redomap ⊙ f d̄ x̄s  ⟶  let ȳs = map f x̄s in reduce ⊙ d̄ ȳs
 
-    The map has no version of its own with `f` in one thread: the segred with `f` in its body does that and more.
+    The map has no version of its own with `f` in one thread: the segred with `f` in its body does that and more, unless
+    points are few, and `f` has loops (`flatten/versions/loop_defaults.py`).
     """
     flow.note(Rule.SPLIT, ", ".join(str(p.name) for p in pat))
     results = flow.again(stm.pat)
     values = exp.num_scans + exp.num_reds
     inputs = tuple(flow.fresh_param("y", t.array_of(exp.width)) for t in exp.map.ret[:values])
-    attrs = (*stm.attrs, NO_OUTER)
+    attrs = stm.attrs if keeps_rounds(flow, exp.map.body) else (*stm.attrs, NO_OUTER)
     mapped = Stm((*inputs, *results[values:]), Screma(exp.width, exp.arrays, exp.map, (), ()), (), attrs, stm.loc)
     operated = Screma(
         exp.width, tuple(p.name for p in inputs), identity(flow, exp.map.ret[:values]), exp.scans, exp.reds

@@ -66,9 +66,22 @@ class Inside:
         return tuple(space for space in self.spaces if self.varying.isdisjoint(space))
 
 
-def inside(flow: Flow, f: Lambda, lengths: Lengths | None, in_rounds: bool = False) -> Inside | None:
+def inside(flow: Flow, f: Lambda, lengths: Lengths | None) -> Inside | None:
     """G(•, e) for the body of `f`; None where nothing in it is parallel, or where it has sizes that are neither known
-    nor measured before the version runs. `in_rounds`: it is rounds of a loop, whose arrays are small."""
+    nor measured before the version runs."""
+    body, trail = flat_inside(flow, f)
+    spaces, arrays = spaces_in(body), arrays_in(body)
+    local = {*bound_in_body(body), *(p.name for p in f.params)}
+    sizes = [size for shape in (*spaces, *(t.shape for t in arrays)) for size in shape]
+    varying = frozenset(size for size in sizes if not is_known(flow, size, local))
+    if not spaces or not varying <= frozenset(lengths.widths if lengths is not None else ()):
+        return None
+    return Inside(body, spaces, arrays, varying, trail)
+
+
+def flat_inside(flow: Flow, f: Lambda, in_rounds: bool = False) -> tuple[Body, tuple[Fired, ...]]:
+    """G(•, e) for the body of `f`, and the rules that fired. `in_rounds`: it is rounds of a loop, whose arrays are
+    small."""
     flow.known.types.update((p.name, p.type) for p in f.params)
     own = Flow(
         replace(flow.context, mode=Mode.OUTER, inside=True),
@@ -79,16 +92,19 @@ def inside(flow: Flow, f: Lambda, lengths: Lengths | None, in_rounds: bool = Fal
     body = Body(tuple(own.output.stms), f.body.result)
     if not flow.context.machine.keeps_rows:
         body = read_once(body, flow.context.names)
+    return body, tuple(own.output.trail)
+
+
+def spaces_in(body: Body) -> tuple[Widths, ...]:
+    """The widths of the segops that a collective executes."""
+    segops = (stm.exp for stm in statements_of(body) if isinstance(stm.exp, SegOp))
+    return tuple(dict.fromkeys(in_order(exp.space.widths) for exp in segops))
+
+
+def arrays_in(body: Body) -> tuple[Type, ...]:
+    """The types of the arrays that a collective leaves in its memory."""
     results = {atom.name for atom in body.result if isinstance(atom, Var)}
-    segops = (stm.exp for stm in _statements(body) if isinstance(stm.exp, SegOp))
-    spaces = tuple(dict.fromkeys(in_order(exp.space.widths) for exp in segops))
-    arrays = tuple(t for stm in _statements(body) if not is_view(stm.exp) for t in _arrays(stm, results))
-    local = {*bound_in_body(body), *(p.name for p in f.params)}
-    sizes = [size for shape in (*spaces, *(t.shape for t in arrays)) for size in shape]
-    varying = frozenset(size for size in sizes if not is_known(flow, size, local))
-    if not spaces or not varying <= frozenset(lengths.widths if lengths is not None else ()):
-        return None
-    return Inside(body, spaces, arrays, varying, tuple(own.output.trail))
+    return tuple(t for stm in statements_of(body) if not is_view(stm.exp) for t in _arrays(stm, results))
 
 
 def in_order(widths: Widths) -> Widths:
@@ -96,13 +112,13 @@ def in_order(widths: Widths) -> Widths:
     return tuple(sorted(widths, key=str))
 
 
-def _statements(body: Body) -> Iterator[Stm]:
+def statements_of(body: Body) -> Iterator[Stm]:
     """The statements that the collective executes, those in its loops and branches included; not those of a thread."""
     for stm in body.stms:
         yield stm
         if not isinstance(stm.exp, SegOp):
             for inner in bodies(stm.exp):
-                yield from _statements(inner)
+                yield from statements_of(inner)
 
 
 def _arrays(stm: Stm, results: set[Name]) -> Iterator[Type]:

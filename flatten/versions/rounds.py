@@ -11,18 +11,19 @@
 
 A round of the host costs a launch for each segop, and memory for its arrays. In a collective it costs neither, but no
 other threads help: so a loop has this version where the points of its segops compute scalars alone, and takes it by
-default where the largest array has at most `Machine.rounds` elements, and a segop goes through at most `PASSES` times
-as many; `room` is by how many they are less, and negative where they do not fit. Of loops inside one another the
-outermost that can has it. Where there are caches, what a round computes is flattened in full.
+default where the largest array that a round makes has at most `Machine.rounds` elements, and a segop goes through at
+most `PASSES` times as many; `room` is by how many they are less, and negative where they do not fit. Widths that change
+from round to round count by their bounds (`width_bounds.py`). Of loops inside one another the outermost that can has
+it. Where there are caches, what a round computes is flattened in full.
 
 A launch cannot be stopped: so the host comes between after k rounds, which go through `BATCH` elements, where a round
-counts as `LEAST` at least. The rounds of loops inside are known before the loop, and all of those in one round go
+counts as `LEAST` at least. The rounds of loops inside have bounds before the loop, and all of those in one round go
 through fewer than `TURNS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ...ir.attributes import has_attr
@@ -39,15 +40,18 @@ from ...ir.core import (
     Param,
     PrimOp,
     Screma,
+    SegHist,
     SegOp,
+    SegScatter,
     Stm,
+    Update,
     WhileLoop,
 )
 from ...ir.machine import ROUNDS, Mode
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.traverse import all_exps, bodies, bound_in_body, free_names
-from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64, scalar
+from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scalar
 from ..aliasing.classes import overwritten_in
 from ..context.found_sizes import own_sizes
 from ..context.nest import TOP, Flow, host_body
@@ -56,14 +60,18 @@ from .guards import Version, flattening_attrs, product_of
 from .intra import (
     Inside,
     Widths,
+    arrays_in,
+    flat_inside,
     folded,
     g_inside,
     in_order,
-    inside,
     is_known,
     is_view,
+    spaces_in,
+    statements_of,
     where_it_fits,
 )
+from .width_bounds import Bounds, bounds_in
 
 BATCH = 1 << 20
 TURNS = 1 << 25
@@ -72,8 +80,6 @@ LEAST = 32
 have, which is some tens; what a round costs beside them."""
 PASSES = 4
 """How often a segop of a round may go through the elements of the largest array: sums for each point do."""
-
-Counts = Sequence[tuple[Prim, Atom]]
 
 
 def rounds_version(flow: Flow, stm: Stm) -> Version | None:
@@ -87,16 +93,17 @@ def rounds_version(flow: Flow, stm: Stm) -> Version | None:
         return None
     if flow.output.guards.made >= flow.context.machine.max_versions - 1:
         return None
-    counts = _counts(stm.exp)
+    counts = _counts(flow, stm.exp)
     if counts is None:
         return None
     batches = _batches(flow, stm, stm.exp)
-    middle = inside(flow, batches.f, None, in_rounds=True)
-    work = _work(flow, middle) if middle is not None else None
-    if middle is None or work is None:
+    rounds = _rounds(flow, batches)
+    if rounds is None:
         return None
     return Version(
-        ROUNDS, lambda: _room(flow, middle, work, batches.most, counts), lambda to: _emit(flow, to, middle, batches)
+        ROUNDS,
+        lambda: _room(flow, rounds, batches.most, counts),
+        lambda to: _emit(flow, to, rounds.middle, batches),
     )
 
 
@@ -201,41 +208,37 @@ def _as_i64(flow: Flow, prim: Prim, atom: Atom) -> Atom:
 # ---- how many rounds -----------------------------------------------------------------------------------------------
 
 
-def _counts(loop: Loop) -> Counts | None:
-    """Bounds, with their types, whose product is no less than the rounds of the loops inside of one; None where they
-    are not known before it, or i64 does not hold them."""
-    known: dict[Name, Atom] = {name: Var(name) for name in free_names(loop)}
-    found: list[tuple[Prim, Atom]] = []
-    for one in (loop, *(exp for exp in all_exps(loop.body) if isinstance(exp, Loop))):
-        if not isinstance(one.form, ForLoop):
-            if one is loop:
-                continue
-            return None
-        bound = one.form.bound if isinstance(one.form.bound, Const) else known.get(one.form.bound.name)
-        if bound is None or one.form.prim is Prim.U64:
-            return None
-        known[one.form.index] = bound  # an index is less than the bound
-        found.append((one.form.prim, bound))
-    return found[isinstance(loop.form, ForLoop) :]
+def _counts(flow: Flow, loop: Loop) -> tuple[Atom, ...] | None:
+    """Bounds whose product is no less than the rounds of the loops inside of one; None where they are not known before
+    it, or i64 does not hold them."""
+    loops = (loop, *(exp for exp in all_exps(loop.body) if isinstance(exp, Loop)))
+    inner = [one.form for one in loops[1:]]
+    known = frozenset(free_names(loop))
+    bounds = bounds_in(flow, loop.body, lambda a: isinstance(a, Const) or a.name in known, loop)
+    forms = [form for form in inner if isinstance(form, ForLoop)]
+    found = tuple(count for form in forms if (count := bounds.most(form.bound)) is not None)
+    counted = len(found) == len(inner) and not (isinstance(loop.form, ForLoop) and loop.form.prim is Prim.U64)
+    return found if counted else None
 
 
-def _room(flow: Flow, middle: Inside, work: tuple[Widths, ...], most: Param, counts: Counts) -> Atom:
-    """By how many elements the largest array and a quarter of the work of a segop are below the limit; negative if they
-    do not fit, or if a round has too many rounds of other loops. Binds how many rounds a batch has at most."""
-    limit = flow.context.machine.rounds
+def _room(flow: Flow, rounds: Rounds, most: Param, counts: tuple[Atom, ...]) -> Atom:
+    """By how many elements the largest array that a round makes and a quarter of the work of a segop are below the
+    limit; negative if they do not fit, or if a round has too many rounds of other loops. Binds how many rounds a batch
+    has at most."""
+    limit, middle = flow.context.machine.rounds, rounds.middle
     row = replace(flow.context.machine.higher[-1], most=PASSES * limit)
-    steps = folded(flow, Op.MAX, tuple(product_of(flow, widths) for widths in work))
-    arrays = [product_of(flow, shape) for shape in dict.fromkeys(in_order(t.shape) for t in middle.arrays)]
+    steps = folded(flow, Op.MAX, tuple(product_of(flow, widths) for widths in rounds.work))
+    arrays = [product_of(flow, shape) for shape in rounds.made]
     widest = folded(flow, Op.MAX, (flow.op("steps", Op.QUOT, steps, i64(PASSES)), *arrays))
     room = flow.op("room", Op.SUB, i64(limit), widest)
     steps = folded(flow, Op.MAX, (i64(LEAST), steps, widest))
-    for prim, bound in counts:
-        count = flow.op("count", Op.MAX, _as_i64(flow, prim, bound), i64(1))
+    for bound in counts:
+        count = flow.op("count", Op.MAX, bound, i64(1))
         count = flow.op("count", Op.MIN, count, i64(TURNS))
         steps = flow.op("steps", Op.MIN, flow.op("steps", Op.MUL, steps, count), i64(TURNS))
     is_short = flow.op("is_short", Op.LT, steps, i64(TURNS))
-    rounds = flow.op("most", Op.QUOT, i64(BATCH), steps)
-    flow.emit((most,), PrimOp(Op.MAX, Prim.I64, (rounds, i64(1))))
+    batch = flow.op("most", Op.QUOT, i64(BATCH), steps)
+    flow.emit((most,), PrimOp(Op.MAX, Prim.I64, (batch, i64(1))))
     room = Var(flow.emit_as("room", I64, PrimOp(Op.SELECT, Prim.I64, (is_short, room, i64(-1)))))
     return where_it_fits(flow, middle.spaces, middle.arrays, row, room)
 
@@ -243,18 +246,79 @@ def _room(flow: Flow, middle: Inside, work: tuple[Widths, ...], most: Param, cou
 # ---- what is little work -------------------------------------------------------------------------------------------
 
 
-def _work(flow: Flow, middle: Inside) -> tuple[Widths, ...] | None:
-    """The widths of each segop of a round with those of the loops inside of its points; None where these are not known
-    before it, or where a point makes arrays."""
-    local = set(bound_in_body(middle.body))
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """A batch as a collective does it. Of a round: the shapes of the arrays that it makes, and the widths of each segop
+    with those of the loops inside of its points; where these change from round to round, bounds of them."""
+
+    middle: Inside
+    made: tuple[Widths, ...]
+    work: tuple[Widths, ...]
+
+
+def _rounds(flow: Flow, batches: Batches) -> Rounds | None:
+    """What a collective does in a batch; None where its sizes are neither known before the loop nor have bounds, or
+    where a point makes arrays. The memory of the blocks of a GPU is set aside before a launch: there sizes are known,
+    and what is updated in place is made too."""
+    body, trail = flat_inside(flow, batches.f, in_rounds=True)
+    local = set(bound_in_body(body))
+    if flow.context.machine.keeps_rows:
+        bounds = bounds_in(flow, body, lambda a: is_known(flow, a, local), batches.loop)
+        arrays = _made(body)
+        made = tuple(t for stm in body.stms if isinstance(stm.exp, Loop) for t in _made(stm.exp.body))
+    else:
+        bounds = Bounds(flow, lambda a: is_known(flow, a, local), {}, {})
+        arrays = made = arrays_in(body)
+    known = spaces_in(body)
+    spaces, shapes = _bounded(bounds, known), _bounded(bounds, (t.shape for t in arrays))
+    of_rounds, work = _bounded(bounds, (t.shape for t in made)), _bounded(bounds, _work(body))
+    if not spaces or shapes is None or of_rounds is None or work is None:
+        return None
+    if spaces != known:
+        spaces = (*spaces, (i64(1),))  # a bound may be negative
+    types = tuple(Type(t.prim, shape) for t, shape in zip(arrays, shapes, strict=True))
+    return Rounds(Inside(body, _distinct(spaces), types, frozenset(), trail), _distinct(of_rounds), _distinct(work))
+
+
+def _bounded(bounds: Bounds, every: Iterable[Widths | None]) -> tuple[Widths, ...] | None:
+    """Bounds of all widths; None where some have none."""
     found: list[Widths] = []
-    for exp in all_exps(middle.body):
+    for widths in every:
+        most = None if widths is None else bounds.most_of_all(widths)
+        if most is None:
+            return None
+        found.append(most)
+    return tuple(found)
+
+
+def _distinct(every: tuple[Widths, ...]) -> tuple[Widths, ...]:
+    return tuple(dict.fromkeys(map(in_order, every)))
+
+
+def _made(body: Body) -> tuple[Type, ...]:
+    """The types of the arrays that a collective makes: neither views, nor what it updates in place."""
+    overwritten = overwritten_in(body)
+    return tuple(t for stm in statements_of(body) for t in _made_by(stm, overwritten))
+
+
+def _made_by(stm: Stm, overwritten: set[Name]) -> tuple[Type, ...]:
+    match stm.exp:
+        case Update() | SegScatter() | SegHist():
+            return ()
+        case Loop(params):
+            own = (p for p, param in zip(stm.pat, params, strict=True) if param.name not in overwritten)
+        case exp:
+            own = (p for p in stm.pat if not is_view(exp))
+    return tuple(p.type for p in own if p.type.shape)
+
+
+def _work(body: Body) -> Iterator[Widths | None]:
+    """The widths of each segop of a round with those of the loops inside of its points; None where these are not
+    counted, or where a point makes arrays."""
+    for exp in all_exps(body):
         if isinstance(exp, SegOp):
-            inner = [path for body in bodies(exp) for path in _paths(body)]
-            if any(path is None or not all(is_known(flow, w, local) for w in path) for path in inner):
-                return None
-            found += [in_order((*exp.space.widths, *path)) for path in inner if path is not None]
-    return tuple(dict.fromkeys(found))
+            inner = (path for own in bodies(exp) for path in _paths(own))
+            yield from (None if path is None else (*exp.space.widths, *path) for path in inner)
 
 
 def _paths(body: Body) -> Iterator[Widths | None]:

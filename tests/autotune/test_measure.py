@@ -27,7 +27,7 @@ from soac.tuning.runs import Subject, in_time
 ROWS = "def main [n][m] (xss: [n][m]i32): [n]i32 = map i32.sum xss"
 LOOP = """
 def main [n][m] (k: i32) (xss: [n][m]i32): i32 =
-  loop s = 0 for i < k do s + i32.sum (map i32.sum xss[: i64.i32 i])
+  #[flattening(no_intra)] loop s = 0 for i < k do s + i32.sum (map i32.sum xss[: i64.i32 i])
 """
 
 

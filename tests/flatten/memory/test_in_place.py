@@ -20,7 +20,7 @@ entry main [n] (t: i64) (a: *[n]i32): *[n]i32 =
 """
 ELIMINATION = """
 entry main [n] (t: i64) (a: *[n][n]i32): *[n][n]i32 =
-  loop a for k < i64.min t n do
+  #[flattening(no_intra)] loop a for k < i64.min t n do
     let rest = n - 1 - k
     let above = a[k, k+1:] :> [rest]i32
     let factors = map (+ a[k, k]) (a[k+1:, k] :> [rest]i32)

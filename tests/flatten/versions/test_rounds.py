@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import soac
+from soac.ir.interpret import interpret
 from soac.ir.version_tree import sites
 from soac.kernels.devices.cpu.runtime import thread_pool
+from soac.kernels.tracer.run import TraceSettings, trace_program
 
 ROUNDS = {
     "map": ("entry main [n] (xs: [n]i64): [n]i64 = loop xs for i < 9 do map2 (\\x y -> x + y * i) xs (rotate 1 xs)", 1),
@@ -60,6 +62,83 @@ ROUNDS = {
     "no_intra": ("entry main [n] (a: [n]i64): [n]i64 = #[flattening(no_intra)] loop a for i < 9 do map (+ i) a", 0),
 }
 
+MOST = {"sums of rows": 64, "overwritten": 4096, "overwritten while": 4096}
+"""Where it is not 1024 elements: a point goes through all of them; nothing is made but in place."""
+
+SHAPES = {
+    "substitution": (
+        "entry main [n] (a: [n][n]i32) (b: [n]i32): [n]i32 = loop x = replicate n 0 for i < n do "
+        "x with [i] = b[i] - i32.sum (map2 (*) (a[i, :i] :> [i]i32) (x[:i] :> [i]i32))",
+        361,
+    ),
+    "backwards": (
+        "entry main [n] (a: [n][n]i32) (b: [n]i32): [n]i32 = loop x = replicate n 0 for t < n do "
+        "let i = n - 1 - t let m = n - (i + 1) in "
+        "x with [i] = b[i] - i32.sum (map2 (*) (a[i, i+1:] :> [m]i32) (x[i+1:] :> [m]i32))",
+        361,
+    ),
+    "elimination by rows": (
+        "entry main [n] (a: *[n][n]i32) (b: [n]i32): *[n][n]i32 = loop a for k < n do loop a for i in k+1..<n do "
+        "let m = n - (k + 1) let f = a[i, k] * b[k] in "
+        "a with [i, k+1:] = map2 (\\x y -> x - f * y) (a[i, k+1:] :> [m]i32) (a[k, k+1:] :> [m]i32)",
+        361,
+    ),
+    "elimination": (
+        "entry main [n] (a: *[n][n]i32) (b: [n]i32): *[n][n]i32 = loop a for k < n do "
+        "let m = n - (k + 1) let row = a[k, k+1:] :> [m]i32 in "
+        "a with [k+1:, k+1:] = map (\\r -> map2 (\\x y -> x - b[k] * y) r row) (a[k+1:, k+1:] :> [m][m]i32)",
+        32,
+    ),
+    "narrow counters": (
+        "entry main [n] (a: *[n][n]i32) (b: [n]i32): *[n][n]i32 = loop a for k < u32.i64 n do loop a for i < k do "
+        "let m = i64.u32 (k - i) let j = i64.u32 k in "
+        "a with [j, :m] = map (+ b[j]) (a[i64.u32 i, :m] :> [m]i32)",
+        361,
+    ),
+    "a width that is read": (
+        "entry main [n] (a: *[n][n]i32) (b: [n]i32): *[n][n]i32 = loop a for k < n do "
+        "let m = i64.i32 b[k] % n in a with [k, :m] = map (+ 1) (a[k, :m] :> [m]i32)",
+        None,
+    ),
+}
+"""Loops whose widths change from round to round, and for which n they are taken (with at most 2^20 bytes): None where
+there is no version."""
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_widths_that_change(name: str) -> None:
+    """Widths have bounds that are known before the loop; they are 0 and 1 in some rounds."""
+    text, most = SHAPES[name]
+    program = soac.compile(text)
+    found = [site.name for site in sites(program.compiled.flat) if "suff_rounds" in site.name]
+    assert len(found) == (most is not None)
+    for n in (1, 2, 3, 17, 40) if found else ():
+        rng = np.random.default_rng(n)
+        args = [rng.integers(-3, 4, (n, n), dtype=np.int32), rng.integers(-3, 4, n, dtype=np.int32)]
+        (expected,), _ = interpret(program.compiled.core, "main", [arg.copy() for arg in args])
+        for side in (True, False):
+            np.testing.assert_array_equal(program.trace("main", args, forced={found[0]: side})[0][0], expected)
+        assert program.trace("main", args)[1][0][2] == (n <= (most or 0))
+        report = trace_program(program.compiled, "main", args, {}, TraceSettings(threads=8, warp=4))
+        assert report.is_clean
+
+
+def test_a_check_fails_in_a_round() -> None:
+    """At the same place, with the same values as by launches."""
+    text = (
+        "entry main [n] (a: [n]i64): [n]i64 = loop a = copy a for i < n do "
+        "let m = n - i in a with [i] = i64.sum (map (\\x -> x / a[i]) (a[i:] :> [m]i64))"
+    )
+    program, args = soac.compile(text), [np.array([1, 2, 0, 3])]
+    (name,) = [site.name for site in sites(program.compiled.flat)]
+    said: list[str] = []
+    for side in (True, False):
+        with pytest.raises(soac.RunError) as failure:
+            program.trace("main", args, forced={name: side})
+        said.append(str(failure.value))
+    assert "division by zero" in said[0]
+    assert said[0] == said[1]
+
 
 @pytest.mark.parametrize("name", ROUNDS)
 def test_rounds(name: str) -> None:
@@ -68,7 +147,7 @@ def test_rounds(name: str) -> None:
     program = soac.compile(text)
     found = [site.name for site in sites(program.compiled.flat) if "suff_rounds" in site.name]
     assert len(found) == versions
-    most = 64 if name == "sums of rows" else 1024  # a point goes through all of them
+    most = MOST.get(name, 1024)
     for n in (0, 1, 5, 64, 700, 1100) if versions else ():
         (given,) = program.compiled.core.functions[0].params[-1:]
         arg = np.arange(n) if given.type.shape else np.int64(n)
