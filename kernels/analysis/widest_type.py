@@ -8,16 +8,19 @@ from ...ir.types import Prim
 from ..kernel_ir.counts import counted
 from ..kernel_ir.nodes import Atomic, BlockReduce, For, KConvert, KIf, KLet, KLoad, KOp, KStm, KVar, KWhile, Store
 from ..kernel_ir.traverse import all_statements, children
+from .uniformity import Facts
 
 
-def widest_type(stms: tuple[KStm, ...]) -> Prim:
-    """The widest float that is computed with; without floats, the widest integer but for 64-bit arithmetic, which is
-    mostly of indices, and of those LLVM makes two vectors. Sums that count have no lanes, nor have results that a block
-    stores."""
+def widest_type(stms: tuple[KStm, ...], facts: Facts) -> Prim:
+    """Of what varies over the lanes, the widest float that is computed with; without floats, the widest integer but for
+    64-bit arithmetic, which is mostly of indices, and of those LLVM makes two vectors. Sums that count have no lanes,
+    nor have results that a block stores."""
     used: set[Prim] = set()
     results = {id(stm) for stm in _of_block(stms) if isinstance(stm, Store)}
     for stm in all_statements(stms):
         match stm:
+            case KLet(var, _) if not facts.varies(var):
+                pass
             case KLet(_, KOp(_, prim, _)) if prim.is_float or prim.bits < 64:
                 used.add(prim)
             case KLet(_, KConvert(_, target, _)) if target.is_float or target.bits < 64:

@@ -56,6 +56,7 @@ from .checks import bounds_check, check
 from .collectives import block_reduce, block_scan
 from .control import assign, before_line, conditional, declare, for_loop, only_copies, thread_loop, while_loop
 from .flags import publish, wait_for
+from .index_comparisons import compared
 from .interleaved import load_row, store_row
 from .kept_stores import store_kept
 from .linear_division import divided
@@ -181,6 +182,8 @@ def operation(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Lane
             return quotient
         case _:
             pass
+    if (found := compared(e, op, prim, args)) is not None:
+        return found
     if op is Op.SELECT and isinstance(args[0], Uniform):
         return _select_uniform(e, prim, *args)
     if op is Op.POW and prim in (Prim.F32, Prim.F64) and isinstance(exponent := args[1], Uniform):

@@ -10,6 +10,7 @@ import pytest
 
 import soac
 from soac.ir.types import Prim, i64
+from soac.kernels.analysis.uniformity import find_facts
 from soac.kernels.analysis.widest_type import widest_type
 from soac.kernels.kernel_ir.counts import counted, without
 from soac.kernels.kernel_ir.nodes import BlockReduce, Kernel
@@ -93,12 +94,12 @@ def test_what_counts_has_no_lanes() -> None:
     assert [x.name for x in rest.outs] == ["b"]
     assert rest.neutral != stm.neutral
     assert len(rest.op.body) == 1
-    assert widest_type(kernel.body) is Prim.U8
+    assert widest_type(kernel.body, find_facts(kernel.body)) is Prim.U8
 
 
 @pytest.mark.parametrize("operation", ["max_i64 p r", "add_i64 p p", "add_i64 p 1"])
 def test_other_operators_do_not_count(operation: str) -> None:
     kernel, stm = reduction(operation)
     assert not counted(stm)
-    assert widest_type(kernel.body) is Prim.I64
+    assert widest_type(kernel.body, find_facts(kernel.body)) is Prim.I64
     assert i64(0) in stm.neutral
