@@ -101,7 +101,7 @@ def _reduce_counting(e: Lanes, stm: BlockReduce, truths: Mapping[int, Operand], 
         for slot, like, truth in zip(slots, start, truths.values(), strict=True):
             (total,) = read_scalars(e, (like,), (slot,))
             for mask in mask_of(e, operand(e, truth)):
-                total = Uniform(like.prim, e.one.ins("add", like.prim, total.text, _lanes_on(e, like.prim, mask)))
+                total = Uniform(like.prim, e.one.ins("add", like.prim, scalar(e, total), _lanes_on(e, like.prim, mask)))
             write_scalars(e, (slot,), (total,))
 
     outs = _reduce_any_order(e, rest, run, count)

@@ -187,7 +187,7 @@ def operation(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Lane
     if op is Op.SELECT and isinstance(args[0], Uniform):
         return _select_uniform(e, prim, *args)
     if op is Op.POW and prim in (Prim.F32, Prim.F64) and isinstance(exponent := args[1], Uniform):
-        return pointwise(e, prim, args[:1], lambda v, texts: uniform_power(v, prim, *texts, exponent.text))
+        return pointwise(e, prim, args[:1], lambda v, texts: uniform_power(v, prim, texts[0], exponent.text))
     if can_fail(op, prim) and op is not Op.POW and isinstance(args[1], Varying):
         args = args[0], _safe_divisor(e, args[1])
     made = pointwise(e, result_type(op, prim), args, lambda v, texts: apply(v, op, prim, texts))

@@ -77,8 +77,8 @@ def in_every_lane(v: Vec, prim: Prim, text: str) -> str:
 
 
 def _whole_power(x: Num, count: str, kept: bool) -> Parts:
-    """x^count, count >= 0 a scalar i32, with what it has lost where that is `kept`; squares are made only where they are
-    used, so that none overflows where the power does not."""
+    """x^count, count >= 0 a scalar i32, with what it has lost where that is `kept`. Squares are made only where they
+    are used, so that none overflows where the power does not."""
     code, t, multiply = x.v.code, x.v.type(x.prim), _product if kept else _rounded_product
     lost = (x.const(0.0),) if kept else ()
     power, base = ([code.slot(t) for _ in (x, *lost)] for _ in range(2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,14 +21,15 @@ PROGRAM = """
 entry spaces [n] (xs: [n]u8): i64 = i64.sum (map (\\x -> if x == 32 then 1 else 0) xs)
 entry changes [n] (xs: [n]u8): i32 = i32.sum (map (\\i -> i32.bool (i > 0 && xs[i] != xs[i - 1])) (iota n))
 entry beside [n] (xs: [n]u8): (i64, u8, i64, i64) =
-  (i64.sum (map (\\x -> i64.bool (x > 99)) xs), u8.maximum xs, i64.sum (map i64.u8 xs), i64.sum (map (\\x -> i64.bool (x < 9)) xs))
+  let count f = i64.sum (map (\\x -> i64.bool (f x)) xs)
+  in (count (> 99), u8.maximum xs, i64.sum (map i64.u8 xs), count (< 9))
 entry both [n] (xs: [n]u8): (i64, u8) = (i64.sum (map (\\x -> i64.bool (x > 99)) xs), u8.maximum xs)
 entry rows [n][m] (xss: [n][m]i16): [n]i64 = map (\\xs -> i64.sum (map (\\x -> i64.bool (x > 0)) xs)) xss
 entry floats [n] (xs: [n]f32): i64 = length (filter (> 3) xs)
 entry small [n] (xs: [n]u8): u8 = u8.sum (map (\\x -> u8.bool (x > 3)) xs)
 entry never [n] (xs: [n]u8): i64 = i64.sum (map (\\_ -> i64.bool (n < 0)) xs)
 """
-WANTED: dict[str, Callable[[np.ndarray], tuple[object, ...]]] = {
+WANTED: dict[str, Callable[[np.ndarray], tuple[Any, ...]]] = {
     "spaces": lambda xs: ((xs == 32).sum(),),
     "changes": lambda xs: ((xs[1:] != xs[:-1]).sum(),),
     "beside": lambda xs: ((xs > 99).sum(), xs.max(initial=0), xs.sum(dtype=np.int64), (xs < 9).sum()),
@@ -49,7 +51,7 @@ def test_counts_bytes(name: str, threads: int) -> None:
     run = program().prepare(name, threads=threads)
     for n in (0, 1, 7, 63, 64, 65, 255, 256, 257, 1000, 100_003):
         xs = random.integers(0, 256, n).astype(np.uint8)
-        assert tuple(map(int, run((xs,)))) == tuple(map(int, WANTED[name](xs))), n
+        assert [int(x) for x in run((xs,))] == [int(x) for x in WANTED[name](xs)], n
 
 
 def test_counts_in_rows_and_of_floats() -> None:

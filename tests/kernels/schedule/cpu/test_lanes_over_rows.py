@@ -181,7 +181,8 @@ def test_strides_cost_more_along_long_rows() -> None:
         )
         loop = kir.For(j, m, body)
         threads = (kir.Threads(i, Const(Prim.I64, 0), m, (loop,)),)
-        return cost_at(threads, length, 256.0, frozenset(), find_facts(threads), lanes_of(threads, find_facts(threads))) / length
+        facts = find_facts(threads)
+        return cost_at(threads, length, 256.0, frozenset(), facts, lanes_of(threads, facts)) / length
 
     assert step(i, j, 16.0) > 4 * step(j, i, 16.0)
     assert step(i, j, 64.0) > 4 * step(j, i, 64.0)
