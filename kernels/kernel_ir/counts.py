@@ -7,7 +7,7 @@ Lanes need no accumulators of the width of n for it: how many of them have `c` i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
 from ...ir.ops import Op
@@ -30,12 +30,12 @@ def counted(stm: BlockReduce) -> Mapping[int, Operand]:
                 pass
             case _:
                 continue
-        if all(_adds(op, k) for op in (stm.op, stm.step or stm.op)):
+        if all(adds(op, k) for op in (stm.op, stm.step or stm.op)):
             found[k] = truth
     return found
 
 
-def _adds(op: KLambda, k: int) -> bool:
+def adds(op: KLambda, k: int) -> bool:
     """Whether component k is the sum of its own values, which nothing else uses."""
     x, y, result = op.left[k], op.right[k], op.results[k]
     others = (r for j, r in enumerate(op.results) if j != k)
@@ -47,16 +47,18 @@ def _adds(op: KLambda, k: int) -> bool:
             return False
 
 
-def without(stm: BlockReduce, components: Mapping[int, Operand]) -> BlockReduce:
+def without(stm: BlockReduce, components: Container[int]) -> BlockReduce:
     """The reduction without these components."""
     kept = [k for k in range(len(stm.outs)) if k not in components]
-
-    def rest(op: KLambda) -> KLambda:
-        gone = {op.results[k] for k in components}
-        body = tuple(s for s in op.body if not (isinstance(s, KLet) and s.var in gone))
-        left, right, results = (tuple(xs[k] for k in kept) for xs in (op.left, op.right, op.results))
-        return replace(op, left=left, right=right, body=body, results=results)
-
     outs, values, neutral = (tuple(xs[k] for k in kept) for xs in (stm.outs, stm.values, stm.neutral))
-    step = None if stm.step is None else rest(stm.step)
-    return replace(stm, outs=outs, values=values, neutral=neutral, op=rest(stm.op), step=step)
+    step = None if stm.step is None else operator_of(stm.step, kept)
+    return replace(stm, outs=outs, values=values, neutral=neutral, op=operator_of(stm.op, kept), step=step)
+
+
+def operator_of(op: KLambda, kept: Iterable[int]) -> KLambda:
+    """An operator on these components; the others are sums that nothing else uses (`adds`)."""
+    kept = tuple(kept)
+    gone = {result for k, result in enumerate(op.results) if k not in kept}
+    body = tuple(s for s in op.body if not (isinstance(s, KLet) and s.var in gone))
+    left, right, results = (tuple(xs[k] for k in kept) for xs in (op.left, op.right, op.results))
+    return replace(op, left=left, right=right, body=body, results=results)

@@ -225,8 +225,8 @@ def _lane(e: Lanes, x: Varying, lane: int) -> Uniform:
 # ---- scans -------------------------------------------------------------------------------------------------------
 
 
-def block_scan(e: Lanes, stm: BlockScan, run: Run, run_keeping: Run) -> None:
-    """`run_keeping` leaves allocated what a list allocates: `after` may use it."""
+def block_scan(e: Lanes, stm: BlockScan, run: Run, run_keeping: Run, behind: Callable[[], None] = _nothing) -> None:
+    """`run_keeping` leaves allocated what a list allocates: `after` may use it; `behind` is done after that."""
     neutral, carry = operands(e, stm.neutral), operands(e, stm.carry)
     slots = scalar_slots(e, carry)
 
@@ -240,6 +240,7 @@ def block_scan(e: Lanes, stm: BlockScan, run: Run, run_keeping: Run) -> None:
         for var, value in zip(stm.scanned, scanned, strict=True):
             e.env[var.name] = value
         run(e, stm.after)
+        behind()
         arena_release(e, mark)
 
     e.ahead = own_places(e.kernel, stm)

@@ -130,7 +130,7 @@ def statement(e: Lanes, stm: KStm) -> None:
         case BlockReduce():
             block_reduce(e, stm, statements)
         case BlockScan() if (kept := kept_stores(stm)) is not None:
-            store_kept(e, stm, kept, unfreed)
+            store_kept(e, stm, kept, statements, unfreed)
         case BlockScan():
             block_scan(e, stm, statements, unfreed)
         case RowScan():
