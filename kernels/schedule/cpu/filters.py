@@ -6,8 +6,9 @@ r"""A filter in one pass: the scan that counts what is kept stores it as well.
     ⟶   kept = scratch [n]; chain of chunks { scan (+) { .. if keep { kept[count - 1] := x } } }; m = the last total;
         kept[:m]
 
-No count of an element is stored, nor is what else is scanned and read here alone (`scans_together.py`). The kernel says it as a scan; in lanes, what a vector keeps is moved to its front and
-stored as it lies (`kernels/lanes/kept_stores.py`).
+No count of an element is stored, nor is what else is scanned and read here alone (`scans_together.py`). The kernel
+says it as a scan; in lanes, what a vector keeps is moved to its front and stored as it lies
+(`kernels/lanes/kept_stores.py`).
 """
 
 from __future__ import annotations
