@@ -29,8 +29,9 @@ from .kernel_ir.dedup import Kernels
 from .lower_parts import left_out
 from .schedule.by_hand import launch_by_hand
 from .schedule.cpu import lanes_over_rows, seghist, segmap
-from .schedule.cpu.filters import counts_apart, filters_in
+from .schedule.cpu.filters import counting, counts_apart, filters_in
 from .schedule.cpu.scan_and_map import followers_in, run_both
+from .schedule.cpu.scans_together import scans_together
 from .schedule.cpu.segmap import SEGSCATTER, sequential
 from .schedule.cpu.unroll_and_jam_loop import gen_soac
 from .schedule.cuda import seghist as gpu_seghist
@@ -135,6 +136,7 @@ def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) 
     filters, turned, followers = h.filters, h.turned, h.followers
     if h.machine.name == CPU.name:
         stms = counts_apart(h.names, stms)
+        stms = scans_together(h.names, stms, result, counting(stms))
         h.filters, h.turned = filters_in(stms, result), turned_in(stms, result)
         h.followers = followers_in(stms, result, h.filters)
     guards, waiting = comparisons(Body(stms, ())), {one.scan.pat[0].name for one in h.followers.values()}

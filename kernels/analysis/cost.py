@@ -79,13 +79,13 @@ def cost_at(stms: tuple[KStm, ...], loops: float, threads: float, tiled: Tiled, 
 def cost_by_sizes(stms: tuple[KStm, ...], sizes: Mapping[KVar, Name], width: Name, tiled: Tiled, facts: Facts) -> Sum:
     """Cost by the kernel's scalars that the host knows; `width` stands for the others, and `EXTENT` threads for those
     that are not all threads from 0 to a size."""
-    weights = Weights(TILED + LINES, GATHER, GATHER, size(width, Role.STEPS), EXTENT, lanes_of(stms))
+    weights = Weights(TILED + LINES, GATHER, GATHER, size(width, Role.STEPS), EXTENT, lanes_of(stms, facts))
     return Sum() + _stms(stms, _State(facts, weights, tiled, sizes), False)
 
 
-def lanes_of(stms: tuple[KStm, ...]) -> int:
+def lanes_of(stms: tuple[KStm, ...], facts: Facts) -> int:
     """The lanes of a group: fewer where a vector holds fewer elements of the kernel's widest type."""
-    return min(LANES, VECTOR_BITS // widest_type(stms).bits)
+    return min(LANES, VECTOR_BITS // widest_type(stms, facts).bits)
 
 
 def _number(found: Cost) -> float:

@@ -7,9 +7,13 @@ carry from one to the next. Lanes that are off count as the neutral element, for
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from ...ir.types import Prim
+from ..kernel_ir.counts import counted, without
 from ..kernel_ir.fma import contracted_step
 from ..kernel_ir.nodes import BlockReduce, BlockScan, KLambda, Operand
+from ..llvm.convert import int_to_int
 from ..llvm.text import llvm_type
 from .control import Run, full_thread_loop, thread_loop
 from .memory import arena_mark, arena_release
@@ -20,11 +24,15 @@ from .values import (
     Uniform,
     Varying,
     chosen,
+    mask_of,
     operand,
     scalar,
     splat,
     vectors,
 )  # fmt: skip
+
+REGISTER = 512
+"""Bits of the accumulators of a vector of lanes from which on a count takes more than one addition."""
 
 Tuple = tuple[LaneValue, ...]
 
@@ -75,12 +83,44 @@ def shuffle(e: Lanes, prim: Prim, x: str, y: str, lanes: list[int]) -> str:
 def block_reduce(e: Lanes, stm: BlockReduce, run: Run) -> None:
     """Bind the results, which are uniform: in any order with an accumulator in each lane, else with neighbours
     first."""
-    outs = _reduce_any_order(e, stm, run) if stm.commutative else _reduce_in_order(e, stm, run)
+    truths = {k: x for k, x in counted(stm).items() if e.width * stm.neutral[k].prim.bits > REGISTER}
+    if truths:
+        _reduce_counting(e, stm, truths, run)
+        return
+    outs = _reduce_any_order(e, stm, run, _nothing) if stm.commutative else _reduce_in_order(e, stm, run)
     for var, value in zip(stm.outs, outs, strict=True):
         e.env[var.name] = value
 
 
-def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
+def _reduce_counting(e: Lanes, stm: BlockReduce, truths: Mapping[int, Operand], run: Run) -> None:
+    """Counts are scalars, to which each vector adds how many of its lanes are on and hold."""
+    start: Tuple = tuple(operand(e, stm.neutral[k]) for k in truths)
+    slots, rest = scalar_slots(e, start), without(stm, truths)
+
+    def count() -> None:
+        for slot, like, truth in zip(slots, start, truths.values(), strict=True):
+            (total,) = read_scalars(e, (like,), (slot,))
+            for mask in mask_of(e, operand(e, truth)):
+                total = Uniform(like.prim, e.one.ins("add", like.prim, scalar(e, total), _lanes_on(e, like.prim, mask)))
+            write_scalars(e, (slot,), (total,))
+
+    outs = _reduce_any_order(e, rest, run, count)
+    found = zip((*rest.outs, *(stm.outs[k] for k in truths)), (*outs, *read_scalars(e, start, slots)), strict=True)
+    for var, value in found:
+        e.env[var.name] = value
+
+
+def _lanes_on(e: Lanes, prim: Prim, mask: str) -> str:
+    """How many lanes of a mask are on, as a scalar of an integer type."""
+    bits = Prim.U64 if e.width > Prim.U32.bits else Prim.U32
+    word = e.code.op(f"bitcast <{e.width} x i1> {mask} to i{e.width}")
+    if e.width < bits.bits:
+        word = e.code.op(f"zext i{e.width} {word} to i{bits.bits}")
+    return int_to_int(e.one, bits, prim, e.one.intrinsic("ctpop", bits, word))
+
+
+def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run, beside: Callable[[], None]) -> Tuple:
+    """`beside` is done with the values of each group, too."""
     neutral = operands(e, stm.neutral)
     unroll = e.unroll if e.peeled or stm.full else 1
     step = contracted_step(stm.step or stm.op, stm.body, stm.values)
@@ -93,6 +133,7 @@ def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
 
     def body() -> None:
         run(e, stm.body)
+        beside()
         values, old = as_varying(e, operands(e, stm.values)), accumulators(e.unroll)
         updated = as_varying(e, combine(e, step, old, values, run))
         for x, was, column in zip(updated, old, slots, strict=True):
@@ -119,7 +160,7 @@ def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
 
 
 def _nothing() -> None:
-    """Nothing to do between the full groups and the rest."""
+    """Nothing to do between the full groups and the rest, or beside a reduction."""
 
 
 def _reduce_in_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
@@ -184,8 +225,8 @@ def _lane(e: Lanes, x: Varying, lane: int) -> Uniform:
 # ---- scans -------------------------------------------------------------------------------------------------------
 
 
-def block_scan(e: Lanes, stm: BlockScan, run: Run, run_keeping: Run) -> None:
-    """`run_keeping` leaves allocated what a list allocates: `after` may use it."""
+def block_scan(e: Lanes, stm: BlockScan, run: Run, run_keeping: Run, behind: Callable[[], None] = _nothing) -> None:
+    """`run_keeping` leaves allocated what a list allocates: `after` may use it; `behind` is done after that."""
     neutral, carry = operands(e, stm.neutral), operands(e, stm.carry)
     slots = scalar_slots(e, carry)
 
@@ -199,6 +240,7 @@ def block_scan(e: Lanes, stm: BlockScan, run: Run, run_keeping: Run) -> None:
         for var, value in zip(stm.scanned, scanned, strict=True):
             e.env[var.name] = value
         run(e, stm.after)
+        behind()
         arena_release(e, mark)
 
     e.ahead = own_places(e.kernel, stm)

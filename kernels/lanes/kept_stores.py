@@ -6,6 +6,7 @@ from ...ir.types import Prim
 from ..kernel_ir.kept_stores import KeptStores
 from ..kernel_ir.nodes import BlockScan
 from ..llvm.text import mangled, memory_type, vector
+from .collectives import block_scan
 from .control import Run, first_lanes, thread_loop
 from .memory import address, arena_mark, arena_release, stored
 from .prefetch import own_places
@@ -16,44 +17,52 @@ BITS = 512
 for elements below 32 bits it has none on some machines."""
 
 
-def store_kept(e: Lanes, stm: BlockScan, kept: KeptStores, run: Run) -> None:
-    """The position moves on by the number of lanes that keep their element."""
-    code = e.code
-    start = scalar(e, operand(e, stm.carry[0]))
+def store_kept(e: Lanes, stm: BlockScan, kept: KeptStores, run: Run, run_keeping: Run) -> None:
+    """The position moves on by the number of lanes that keep their element; what else the scan has is scanned first."""
+    code, component = e.code, kept.component
+    start = scalar(e, operand(e, stm.carry[component]))
     for term in kept.before:
         start = code.op(f"add i64 {start}, {scalar(e, operand(e, term))}")
     position = code.slot("i64", 8)
-    size = min(e.width, BITS // max(32, *(store.array.prim.bits for store in kept.stores)))
     code.do(f"store i64 {start}, ptr {position}")
 
     def body() -> None:
         mark = arena_mark(e)
-        run(e, stm.body)
-        mask = mask_of(e, operand(e, kept.keep))
-        columns = [_raw(e, operand(e, store.value)) for store in kept.stores]
-        for j, lanes in enumerate(mask):
-            for first in range(0, e.width, size):
-                at = code.op(f"load i64, ptr {position}")
-                some = _part(e, "i1", lanes, first, size)
-                with e.shaped(size, 1):
-                    count = _count(e, some)
-                    front = first_lanes(e, Prim.I64, count)
-                for store, column in zip(kept.stores, columns, strict=True):
-                    element = memory_type(store.array.prim)
-                    value = _part(e, element, column[j], first, size)
-                    target = address(e, element, e.places[store.array].pointer, at)
-                    with e.shaped(size, 1):
-                        _store_front(e, element, _compressed(e, store.array.prim, value, some), target, front)
-                code.do(f"store i64 {code.op(f'add i64 {at}, {count}')}, ptr {position}")
+        run_keeping(e, stm.body)
+        _store_group(e, kept, position)
         arena_release(e, mark)
 
-    e.ahead = own_places(e.kernel, stm)
-    thread_loop(e, stm.index, stm.lo, stm.hi, body, lambda: None)
-    e.ahead = {}
+    if kept.rest is None:
+        e.ahead = own_places(e.kernel, stm)
+        thread_loop(e, stm.index, stm.lo, stm.hi, body, lambda: None)
+        e.ahead = {}
+    else:
+        block_scan(e, kept.rest, run, run_keeping, lambda: _store_group(e, kept, position))
     end = code.op(f"load i64, ptr {position}")
-    first = scalar(e, operand(e, stm.carry[0]))
+    first = scalar(e, operand(e, stm.carry[component]))
     total = code.op(f"add i64 {first}, {code.op(f'sub i64 {end}, {start}')}")
-    e.env[stm.carry_out[0].name] = Uniform(Prim.I64, total)
+    e.env[stm.carry_out[component].name] = Uniform(Prim.I64, total)
+
+
+def _store_group(e: Lanes, kept: KeptStores, position: str) -> None:
+    """Store what a group of lanes keeps, and move the position on."""
+    code, mask = e.code, mask_of(e, operand(e, kept.keep))
+    size = min(e.width, BITS // max(32, *(store.array.prim.bits for store in kept.stores)))
+    columns = [_raw(e, operand(e, store.value)) for store in kept.stores]
+    for j, lanes in enumerate(mask):
+        for first in range(0, e.width, size):
+            at = code.op(f"load i64, ptr {position}")
+            some = _part(e, "i1", lanes, first, size)
+            with e.shaped(size, 1):
+                count = _count(e, some)
+                front = first_lanes(e, Prim.I64, count)
+            for store, column in zip(kept.stores, columns, strict=True):
+                element = memory_type(store.array.prim)
+                value = _part(e, element, column[j], first, size)
+                target = address(e, element, e.places[store.array].pointer, at)
+                with e.shaped(size, 1):
+                    _store_front(e, element, _compressed(e, store.array.prim, value, some), target, front)
+            code.do(f"store i64 {code.op(f'add i64 {at}, {count}')}, ptr {position}")
 
 
 def _count(e: Lanes, lanes: str) -> str:

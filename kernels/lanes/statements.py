@@ -50,11 +50,13 @@ from ..kernel_ir.nodes import (
     WarpTurns,
 )  # fmt: skip
 from ..llvm.convert import convert, int_to_int
+from ..llvm.math_power import uniform_power
 from ..llvm.ops import apply
 from .checks import bounds_check, check
 from .collectives import block_reduce, block_scan
 from .control import assign, before_line, conditional, declare, for_loop, only_copies, thread_loop, while_loop
 from .flags import publish, wait_for
+from .index_comparisons import compared
 from .interleaved import load_row, store_row
 from .kept_stores import store_kept
 from .linear_division import divided
@@ -128,7 +130,7 @@ def statement(e: Lanes, stm: KStm) -> None:
         case BlockReduce():
             block_reduce(e, stm, statements)
         case BlockScan() if (kept := kept_stores(stm)) is not None:
-            store_kept(e, stm, kept, unfreed)
+            store_kept(e, stm, kept, statements, unfreed)
         case BlockScan():
             block_scan(e, stm, statements, unfreed)
         case RowScan():
@@ -180,8 +182,12 @@ def operation(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Lane
             return quotient
         case _:
             pass
+    if (found := compared(e, op, prim, args)) is not None:
+        return found
     if op is Op.SELECT and isinstance(args[0], Uniform):
         return _select_uniform(e, prim, *args)
+    if op is Op.POW and prim in (Prim.F32, Prim.F64) and isinstance(exponent := args[1], Uniform):
+        return pointwise(e, prim, args[:1], lambda v, texts: uniform_power(v, prim, texts[0], exponent.text))
     if can_fail(op, prim) and op is not Op.POW and isinstance(args[1], Varying):
         args = args[0], _safe_divisor(e, args[1])
     made = pointwise(e, result_type(op, prim), args, lambda v, texts: apply(v, op, prim, texts))

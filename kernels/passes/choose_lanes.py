@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...ir.records import dataclass
+from ..analysis.uniformity import find_facts
 from ..analysis.widest_type import widest_type
 from ..kernel_ir.nodes import (
     BlockReduce,
@@ -50,7 +51,7 @@ def choose_lanes(kernel: Kernel, settings: LaneSettings) -> Kernel:
     unroll = settings.unroll or (
         1 if has_long_rows(kernel.body) else 4 if size <= 50 else 2 if size <= (200 if adds else 100) else 1
     )
-    width = settings.width or max(4, settings.vector_bits // widest_type(kernel.body).bits)
+    width = settings.width or max(4, settings.vector_bits // widest_type(kernel.body, find_facts(kernel.body)).bits)
     return replace(kernel, lanes=LaneShape(width, unroll, size <= settings.peel_limit))
 
 

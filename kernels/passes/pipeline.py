@@ -18,6 +18,7 @@ from .if_convert import if_convert
 from .interleave_rows import interleave_rows
 from .join_rows import join_rows
 from .narrow_argreduce import narrow_argreduce
+from .narrow_divisions import narrow_divisions
 from .nontemporal_stores import nontemporal_stores
 from .one_by_one import one_by_one
 from .peel_boundaries import peel_boundaries
@@ -51,6 +52,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
         ("peel-boundaries", peel_boundaries),
         ("if-convert", if_convert),
         ("narrow-argreduce", narrow_argreduce),
+        ("narrow-divisions", narrow_divisions),
         ("interleave-rows", interleave_rows),
         ("choose-lanes", lambda kernel: choose_lanes(kernel, settings)),
         ("flat-row-scans", flat_row_scans),

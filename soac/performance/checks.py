@@ -9,6 +9,7 @@ from ..pipeline import Compiled
 from .kernels import divisions, strided
 from .statements import arrays, copies, interpreted, products, sequential
 from .subject import Check, findings, subject_of
+from .values import searches, wide_arithmetic
 
 CHECKS: Mapping[str, Check] = {
     "W0501": interpreted,
@@ -18,6 +19,8 @@ CHECKS: Mapping[str, Check] = {
     "W0505": arrays,
     "W0506": divisions,
     "W0507": copies,
+    "W0508": searches,
+    "W0509": wide_arithmetic,
 }
 
 

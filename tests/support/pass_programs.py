@@ -98,6 +98,23 @@ def nests(w: Writer) -> str:
     return f"entry main [b][n][m] (xss: [b][n][m]{t}) (ys: [n][m]{t}): [b][n][m]{t} = map (\\xs -> {grid}) xss"
 
 
+def remainders(w: Writer) -> str:
+    """Divisions by constants of what comes from narrower types, or is a rest already: of elements, in loops of threads,
+    in reductions."""
+    t, s, n, m = w.type("i32", "u32", "i64", "u64"), w.type("i8", "u8", "i16", "u16"), w.size(), w.size(SMALL)
+    w.array(s, n, m, low=-(1 << 17), high=1 << 17)
+    c = w.pick(3, 7, 100, 127, 251, 255, 1009)
+    op = w.pick("%", "%%", "/", "//")
+    rest = f"(\\x -> ({t}.{s} x + {w.number(0, 300)}) {op} {c})"
+    row = w.pick(
+        f"map {rest} xs",
+        f"map (\\x -> let y = {rest} x in (y * {w.number(1, 9)} + y) {w.pick('%', '/')} {c}) xs",
+        f"[loop h = {w.number(0, 9)} for i < m do (h * {w.number(1, 99)} + {rest} xs[i]) {op} {c}]",
+        f"[{w.pick('reduce', 'reduce_comm')} (\\a b -> (a + b) % {c}) 0 (map (\\x -> {t}.{s} x % {c}) xs)]",
+    )
+    return f"entry main [n][m] (xss: [n][m]{s}): {t} = {t}.sum (flatten (map (\\xs -> {row}) xss))"
+
+
 def stores(w: Writer) -> str:
     """Maps, of which results are written past the caches."""
     t, n = w.type(), w.size()
@@ -306,6 +323,7 @@ WRITERS: dict[str, Callable[[Writer], str]] = {
     "peel-boundaries": neighbours,
     "if-convert": branches,
     "narrow-argreduce": places,
+    "narrow-divisions": remainders,
     "interleave-rows": interleaved,
     "choose-lanes": anything,
     "flat-row-scans": row_scans,

@@ -6,8 +6,9 @@ r"""A filter in one pass: the scan that counts what is kept stores it as well.
     ⟶   kept = scratch [n]; chain of chunks { scan (+) { .. if keep { kept[count - 1] := x } } }; m = the last total;
         kept[:m]
 
-No count of an element is stored. The kernel says it as a scan; in lanes, what a vector keeps is moved to its front and
-stored as it lies (`kernels/lanes/kept_stores.py`).
+No count of an element is stored, nor is what else is scanned and read here alone (`scans_together.py`). The kernel
+says it as a scan; in lanes, what a vector keeps is moved to its front and stored as it lies
+(`kernels/lanes/kept_stores.py`).
 """
 
 from __future__ import annotations
@@ -25,21 +26,27 @@ from ...analysis.cost import EXTENT
 from ...kernel_ir import nodes as kir
 from ..host_builder import Filter, Made
 from ..kernel_builder import ONE, ZERO, Builder, Mode, Operand, scalar
-from ..soacs import is_simple, k_lambda, put
+from ..soacs import is_simple, k_lambda, neutral_of, put
 from ..space import bind_segment, output, row_of
 from ..statements import gen_body
 from ..table import Schedule, Segop
 from .packed_panels import needed
-from .segscan import Chain, carry_of, chain_of, hand_on, link_of, number_of, reduced
+from .segscan import Chain, carry_of, chain_of, combined, hand_on, link_of, number_of, reduced, scanned_in
 
 # ---- which scans are filters ----------------------------------------------------------------------------------------
 
 
 def counts_apart(names: Names, stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
     """The statements with a scan of its own for each filter whose counts are one of several scans: a filter in one pass
-    is worth more than reading once what several of them read."""
-    scatters = (stm.exp for stm in stms if isinstance(stm.exp, core.SegScatter))
-    keeps = {place[1]: place[0] for exp in scatters if (place := _place(exp)) is not None}
+    is worth more than reading once what several of them read. Not where it stores what the others give."""
+    scatters = [stm.exp for stm in stms if isinstance(stm.exp, core.SegScatter)]
+    places = [(place, free_in_body(exp.body)) for exp in scatters if (place := _place(exp)) is not None]
+    scanned = {name: stm for stm in stms if isinstance(stm.exp, core.SegScan) for name in names_of(stm)[0]}
+    keeps = {
+        counts: keep
+        for (keep, counts), read in places
+        if not any(name != counts and scanned.get(name) is scanned.get(counts) for name in read if name in scanned)
+    }
     return tuple(one for stm in stms for one in _scans_apart(names, stm, keeps))
 
 
@@ -72,6 +79,12 @@ def _scans_apart(names: Names, stm: Stm, keeps: Mapping[Name, Name]) -> tuple[St
         exp = replace(stm.exp, scans=its_scans, body=own, ret=types)
         made.append(replace(stm, pat=tuple(stm.pat[k] for k in group), exp=rename_exp(exp, names)))
     return tuple(made)
+
+
+def counting(stms: tuple[Stm, ...]) -> Mapping[Name, core.SegScatter]:
+    """The scatters that store what is counted, by the counts that they read."""
+    scatters = (stm.exp for stm in stms if isinstance(stm.exp, core.SegScatter))
+    return {place[1]: exp for exp in scatters if (place := _place(exp)) is not None}
 
 
 def filters_in(stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Mapping[Name, Filter]:
@@ -140,17 +153,28 @@ def _place(exp: core.SegScatter) -> tuple[Name, Name] | None:
 
 
 def _counts(stm: Stm, widths: tuple[Atom, ...], keeps: Name, counts: Name) -> bool:
-    """Whether a statement is the scan of 1 where its result `keeps` holds, else 0, and of nothing else."""
+    """Whether a statement is the scan of 1 where its result `keeps` holds, else 0; it may scan other things, too."""
     match stm.exp:
-        case core.SegScan(core.Level.THREAD, space, (scan,), body, _) if space.widths == widths:
+        case core.SegScan(core.Level.THREAD, space, scans, body, _) if space.widths == widths:
             names = [p.name for p in stm.pat]
         case _:
             return False
-    if names[0] != counts or keeps not in names or not is_simple(scan.op):
+    by_place = {len(flat_neutral(scans[:k])): scan for k, scan in enumerate(scans)}
+    scan = by_place.get(names.index(counts))
+    if scan is None or not all(is_simple(one.op) for one in scans):
         return False
-    keep = body.result[names.index(keeps)]
-    one = next((s.exp for s in body.stms if Var(s.pat[0].name) == body.result[0]), None)
-    return one == Convert(Prim.BOOL, Prim.I64, keep) and _is_sum(scan)
+    own = (Fix(Var(space.indices[0])),)
+    reads = (
+        Var(s.pat[0].name) for s in body.stms if isinstance(s.exp, Index) and (s.exp.array, s.exp.dims) == (keeps, own)
+    )
+    keep = body.result[names.index(keeps)] if keeps in names[scanned_in(stm.exp) :] else next(reads, None)
+    one = next((s.exp for s in body.stms if Var(s.pat[0].name) == body.result[names.index(counts)]), None)
+    return keep is not None and one == Convert(Prim.BOOL, Prim.I64, keep) and _is_sum(scan)
+
+
+def flat_neutral(scans: tuple[core.Reduction, ...]) -> tuple[Atom, ...]:
+    """The neutral elements of all components."""
+    return tuple(ne for scan in scans for ne in scan.neutral)
 
 
 def _is_sum(scan: core.Reduction) -> bool:
@@ -190,27 +214,37 @@ def _apart(number: Atom, made: Mapping[Name, Stm]) -> tuple[Name | None, int]:
 
 
 def _alone(one: Filter, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Filter | None:
-    """The filter with what others read of its scan; None where they read the counts or the memory, or where its scatter
-    reads what is not there when the scan runs."""
-    counts, *mapped = (p.name for p in one.scan.pat)
+    """The filter with what others read of its scan; None where they read what is scanned or the memory, or where its
+    scatter reads what is not there when the scan runs."""
+    scanned, mapped = names_of(one.scan)
     own = (one.scan, one.total, one.scatter, *one.scratch)
     free = {name for stm in stms if not any(stm is s for s in own) for name in free_in_stm(stm)}
     free |= {atom.name for atom in result if isinstance(atom, Var)}
     start, end = stms.index(one.scan), stms.index(one.scatter)
     between = {p.name for stm in stms[start + 1 : end] for p in stm.pat}
-    if not free.isdisjoint((counts, *(p.name for s in one.scratch for p in s.pat))):
+    if not free.isdisjoint((*scanned, *(p.name for s in one.scratch for p in s.pat))):
         return None
     if not between.isdisjoint(free_in_body(values_of(one))):
         return None
-    return replace(one, read=tuple(k for k, name in enumerate(mapped, start=1) if name in free))
+    return replace(one, read=tuple(k for k, name in enumerate(mapped, start=len(scanned)) if name in free))
+
+
+def names_of(scan: Stm) -> tuple[list[Name], list[Name]]:
+    """The results of a scan that are scanned, and those that are mapped."""
+    assert isinstance(scan.exp, core.SegScan)
+    names, first = [p.name for p in scan.pat], scanned_in(scan.exp)
+    return names[:first], names[first:]
 
 
 def values_of(one: Filter) -> Body:
-    """What the scatter stores, at the index of the scan; results of the scan there are what its body gives."""
+    """What the scatter stores, at the index of the scan; mapped results of the scan there are what its body gives, and
+    scanned ones variables of the names of the arrays."""
     scan, scatter = one.scan.exp, one.scatter.exp
     assert isinstance(scan, core.SegScan)
     assert isinstance(scatter, core.SegScatter)
-    given = dict(zip((p.name for p in one.scan.pat), scan.body.result, strict=True))
+    scanned, mapped = names_of(one.scan)
+    given: dict[Name, Atom] = dict(zip(mapped, scan.body.result[len(scanned) :], strict=True))
+    given |= {name: Var(name) for name in scanned}
     index, own = Var(scan.space.indices[0]), Var(scatter.space.indices[0])
     stms, taken, needed = (
         list[Stm](),
@@ -242,20 +276,19 @@ def run_filter(s: Segop[core.SegScan], one: Filter) -> None:
     """The kernel; the statements that are left of the filter become the number of what is kept, and parts of memory."""
     h, exp, scatter = s.h, s.exp, one.scatter.exp
     assert isinstance(scatter, core.SegScatter)
-    values = values_of(one)
-    widths, results = exp.space.widths, (0, *one.read)
+    widths, first = exp.space.widths, scanned_in(exp)
     prims = [stm.exp.type.prim for stm in one.scratch if isinstance(stm.exp, core.Scratch)]
     kept = [h.scratch("kept", Type(prim, widths)) for prim in prims]
     count = h.scratch("count", Type(Prim.I64, (i64(1),)))
-    pat = tuple(s.stm.pat[k] for k in results)
-    for param in pat[1:]:
+    pat = tuple(s.stm.pat[k] for k in one.read)
+    for param in pat:
         h.emit((param,), core.Scratch(param.type), s.stm.loc)
-    body = Body((*exp.body.stms, *values.stms), (*(exp.body.result[k] for k in results), *values.result))
-    ret = (*(exp.ret[k] for k in results), *(Type(prim, ()) for prim in prims))
+    results = (*range(first), *one.read)
+    body = Body(exp.body.stms, tuple(exp.body.result[k] for k in results))
     s = replace(s, stm=replace(s.stm, pat=()), outs=[(p.name, p.type) for p in pat])
-    s = replace(s, exp=replace(exp, body=body, ret=ret))
+    s = replace(s, exp=replace(exp, body=body, ret=tuple(exp.ret[k] for k in results)))
     chain = chain_of(s)
-    made = h.best_layout(s.depth, lambda: filter_kernel(s, chain, kept, count))
+    made = h.best_layout(s.depth, lambda: filter_kernel(s, chain, one, kept, count))
     h.launch(made, chain.chunks, h.product(widths), made.cost / EXTENT, s.stm.loc)
     h.replaced |= {p.name: None for stm in one.scratch for p in stm.pat}
     size = one.total.pat[0].name
@@ -267,51 +300,77 @@ def run_filter(s: Segop[core.SegScan], one: Filter) -> None:
     )
 
 
-def filter_kernel(s: Segop[core.SegScan], chain: Chain, kept: list[Name], count: Name) -> Made:
+def filter_kernel(s: Segop[core.SegScan], chain: Chain, one: Filter, kept: list[Name], count: Name) -> Made:
     """As a chain of chunks (`segscan.py`), of which the last stores how many are kept in all."""
     h, exp, b = s.h, s.exp, s.h.builder()
     cut = chain.chunks != ONE
     number = number_of(b, chain) if cut else b.block
     indices, chunk, lo, length = bind_segment(b, exp.space, (chain.chunks, chain.length), number)
-    carry: tuple[Operand, ...] = (ZERO,)
+    carry = neutral_of(b, exp.scans)
     link = link_of(b, chain, number, chunk) if cut else None
     if link is not None:
         carry = carry_of(b, exp, link, lambda: reduced(h, b, exp, indices, (lo, length)))
-    total = _part(s, b, (lo, b.add(lo, length)), kept, carry[0])
+    total = _part(s, b, (lo, b.add(lo, length)), one, kept, carry)
     if link is not None:
-        hand_on(b, exp, link, carry, (total,))
+        hand_on(b, exp, link, carry, total)
+    where = _counting(one)
     with b.nested() as stms:
-        b.emit(kir.Store(output(b, count).mem, ZERO, b.add(carry[0], total)))
+        b.emit(kir.Store(output(b, count).mem, ZERO, b.add(carry[where], total[where])))
     last = b.op(Op.EQ, Prim.I64, b.add(chunk, ONE), b.operand(chain.chunks))
     b.emit(kir.KIf(last, tuple(stms), ()))
     return h.finish(b, s.base)
 
 
+def _counting(one: Filter) -> int:
+    """Which result of the scan counts."""
+    assert isinstance(one.scatter.exp, core.SegScatter)
+    place = _place(one.scatter.exp)
+    assert place is not None, "the scatter of a filter"
+    return names_of(one.scan)[0].index(place[1])
+
+
 def _part(
-    s: Segop[core.SegScan], b: Builder, bounds: tuple[Operand, Operand], kept: list[Name], carry: Operand
-) -> kir.KVar:
-    """The scan of a chunk, which stores what it keeps; gives how many that are."""
+    s: Segop[core.SegScan],
+    b: Builder,
+    bounds: tuple[Operand, Operand],
+    one: Filter,
+    kept: list[Name],
+    carry: tuple[Operand, ...],
+) -> tuple[kir.KVar, ...]:
+    """The scan of a chunk, which stores what it keeps; gives the totals. What is stored is computed behind the scan if
+    it is made of what is scanned."""
     exp, op, index = s.exp, k_lambda(b, s.exp.scans), b.fresh("j", Prim.I64)
-    refs = [row_of(b, output(b, name), ()) for name, _ in s.outs[1:]]
+    values, (names, _), where = values_of(one), names_of(one.scan), _counting(one)
+    late = any(name in names for name in free_in_body(values))
+    refs = [row_of(b, output(b, name), ()) for name, _ in s.outs]
     with b.nested() as body:
         b.env[exp.space.dims[-1][0]] = index
-        one, *others = gen_body(b, exp.body, Mode.THREAD)
-        for ref, value in zip(refs, others, strict=False):
+        now = exp.body if late else Body((*exp.body.stms, *values.stms), (*exp.body.result, *values.result))
+        given = gen_body(b, now, Mode.THREAD)
+        for ref, value in zip(refs, given[len(names) :], strict=False):
             put(b, ref, index, value, Mode.THREAD)
-        values = [scalar(v) for v in others[len(refs) :]]
-    prefix, total = b.fresh("prefix", Prim.I64), b.fresh("total", Prim.I64)
+        scanned = tuple(scalar(v) for v in given[: len(names)])
+        stored = given[len(names) + len(refs) :]
+    prefixes = tuple(b.fresh("prefix", v.prim) for v in op.left)
+    totals = tuple(b.fresh("total", v.prim) for v in op.left)
     keep = next(
         let.rhs.arg
         for let in body
-        if isinstance(let, kir.KLet) and let.var == one and isinstance(let.rhs, kir.KConvert)
+        if isinstance(let, kir.KLet) and let.var == scanned[where] and isinstance(let.rhs, kir.KConvert)
     )
     with b.nested() as after:
-        at = b.sub(b.add(carry, prefix), ONE)
-        stores = tuple(kir.Store(output(b, name).mem, at, v) for name, v in zip(kept, values, strict=True))
+        if late:
+            found = combined(b, exp, carry, prefixes)
+            b.env.update(zip(names, found, strict=True))
+            stored = gen_body(b, values, Mode.THREAD)
+            at = b.sub(found[where], ONE)
+        else:
+            at = b.sub(b.add(carry[where], prefixes[where]), ONE)
+        stores = tuple(kir.Store(output(b, name).mem, at, scalar(v)) for name, v in zip(kept, stored, strict=True))
         b.emit(kir.KIf(keep, stores, ()))
-    parts = (tuple(body), (scalar(one),), op, (ZERO,), (ZERO,), tuple(after))
-    b.emit(kir.BlockScan((prefix,), (total,), index, *bounds, *parts))
-    return total
+    neutral = neutral_of(b, exp.scans)
+    b.emit(kir.BlockScan(prefixes, totals, index, *bounds, tuple(body), scanned, op, neutral, neutral, tuple(after)))
+    return totals
 
 
 FILTER = Schedule("filter", run_filter, is_filter)

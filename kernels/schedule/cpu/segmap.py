@@ -362,7 +362,8 @@ def spread_pays(lanes: LanesKernel, spread: Made, length: float) -> bool:
 
 def groups_of(lanes: LanesKernel, spread: Made) -> tuple[int, int]:
     """The lanes of a group of each kernel."""
-    return lanes_of(lanes.made.kernel.body), lanes_of(spread.kernel.body)
+    made = lanes.made
+    return lanes_of(made.kernel.body, made.facts), lanes_of(spread.kernel.body, spread.facts)
 
 
 def pays_at(lanes: LanesKernel, spread: Made, length: float, groups: tuple[int, int]) -> bool:

@@ -29,6 +29,12 @@ SLOW = {
   let zs = map (+ 0) (map (* 1) ys)
   let ws = loop ys for i < n do ys with [i] = 9
   in (map2 (\\z w -> z + w - w) zs ws, ws)""",
+    "W0508": """entry main [n] (m: i64) (xs: [n]i32) (ends: [n]i64): [m]i32 =
+  let after k = (loop (lo, hi) = (0, n) while lo < hi do
+                   let mid = (lo + hi) / 2 in if ends[mid] <= k then (mid + 1, hi) else (lo, mid)).0
+  in tabulate m (\\k -> xs[after k])""",
+    "W0509": """entry main [n] (a: i64) (xs: [n]u8) (ys: [n]u8): [n]u8 =
+  map2 (\\x y -> u8.i64 ((a * i64.u8 x + (255 - a) * i64.u8 y) / 255)) xs ys""",
 }
 """A program for each code, of which something is slow on every version."""
 
@@ -49,6 +55,18 @@ FINE = {
     "patches as rows": """entry main [h][w] (xs: [h][w]f32): [][][9]f32 =
   tabulate_2d (h - 2) (w - 2) (\\i j -> tabulate 9 (\\k -> xs[i + k / 3, j + k % 3]))""",
     "a wrap": "entry main [h][w] (xs: [h][w]i8): [h][w]i8 = tabulate_2d h w (\\i j -> xs[i, j] + xs[i, (j + 1) % w])",
+    "a search for elements": """entry main [n][m] (xs: [m]i64) (ends: [n]i64): [m]i64 =
+  map (\\x -> (loop (lo, hi) = (0, n) while lo < hi do
+                 let mid = (lo + hi) / 2 in if ends[mid] <= x then (mid + 1, hi) else (lo, mid)).0) xs""",
+    "a search beside other work": """entry main [n][m] (xs: [m]i64) (ends: [n]i64): [m]i64 =
+  map (\\k -> let i = (loop (lo, hi) = (0, n) while lo < hi do
+                         let mid = (lo + hi) / 2 in if ends[mid] <= k then (mid + 1, hi) else (lo, mid)).0
+             in loop s = i for j < 99 do s * 3 + xs[(s + j) & 7]) (iota m)""",
+    "bytes in 32 bits": """entry main [n] (a: i32) (xs: [n]u8): [n]u8 =
+  map (\\x -> u8.i32 (a * i32.u8 x / 255)) xs""",
+    "bytes that stay small": """entry main [n] (xs: [n]u8): [n]u8 =
+  map (\\x -> u8.i64 (77 * i64.u8 x / 100)) xs""",
+    "sums of bytes": "entry main [n] (a: i64) (xs: [n]u8): i64 = i64.sum (map (\\x -> a * i64.u8 x) xs)",
     "a copy that is asked for": "entry main [n] (xs: [n]i32): [n]i32 = loop ys = copy xs for i < n do ys with [i] = 9",
 }
 

@@ -33,6 +33,25 @@ entry steps [n] (xs: [n]i32): []i32 =
   map i32.i64 (filter (\\i -> (xs[i] > 0) != (xs[i+1] > 0)) (iota (i64.max 1 n - 1)))
 entry rounds [n] (xs: [n]i32): []i32 = loop ys = copy xs for i < 3 do filter (> i) (map (+ 1) ys)
 entry updated [n] (xs: [n]i32): []i32 = let ys = filter (> 0) xs in if length ys > 0 then ys with [0] = 7 else ys
+entry masked [n] (xs: [n]i32) (mask: [n]bool): []i32 = map (.0) (filter (.1) (zip xs mask))
+entry apart [n] (xs: [n]i32): ([]i64, []i32) =
+  let scanned = scan (+) 0 (map i64.i32 (reverse xs))
+  in unzip (map (\\(s, x, _) -> (s, x)) (filter (.2) (zip3 scanned xs (map (> 0) xs))))
+entry sums [n] (xs: [n]i32): []i32 =
+  map (.0) (filter (\\(_, x) -> x > 0) (zip (scan (+) 0 xs) xs))
+entry sums_and_all [n] (xs: [n]i32): ([]i32, [n]i32) =
+  let sums = scan (+) 0 xs in (map (.0) (filter (\\(_, x) -> x > 0) (zip sums xs)), sums)
+entry of_segments [n] (xs: [n]i32): ([]i32, []i64) =
+  let starts = map (\\i -> i == 0 || xs[i] < xs[i - 1]) (iota n)
+  let op (x, f) (y, g) = if g then (y, g) else (x + y, f)
+  let scanned = scan op (0, false) (zip xs starts)
+  let ends = map (\\i -> i == n - 1 || xs[i + 1] < xs[i]) (iota n)
+  in unzip (map (\\((s, _), _, i) -> (s + 1, i)) (filter (\\(_, e, _) -> e) (zip3 scanned ends (iota n))))
+entry recurrences [n] (xs: [n]i32): ([]i64, []i32, [n]bool) =
+  let op (a: i64, p: i64) (b, q) = (a * q + b, p * q)
+  let scanned = scan op (0, 1) (map (\\x -> if x > -3 then (i64.i32 x, 3) else (0, 0)) xs)
+  let (ys, _, zs) = unzip3 (filter (\\(_, x, _) -> x > 2) (zip3 (map (.0) scanned) xs xs))
+  in (ys, zs, map (> 2) xs)
 """
 SIZES = (0, 1, 2, 15, 16, 17, 63, 100, 1001, 65536, 65537, 200_000)
 
@@ -44,6 +63,22 @@ def program() -> soac.Program:
 
 def numbers(n: int) -> np.ndarray:
     return np.random.default_rng(n).integers(-5, 6, n).astype(np.int32)
+
+
+def segments(xs: np.ndarray) -> list[np.ndarray]:
+    """The sums of rising runs, and where these end."""
+    starts = np.flatnonzero(np.append([True], np.diff(xs) < 0)) if len(xs) else np.zeros(0, np.int64)
+    sums = np.add.reduceat(xs, starts) if len(xs) else xs
+    return [(sums + 1).astype(np.int32), np.append(starts[1:], len(xs)) - 1 if len(xs) else starts]
+
+
+def recurrence(xs: np.ndarray) -> np.ndarray:
+    """y[i] = 3 y[i-1] + x[i], begun anew at -3 and below."""
+    total, found = 0, []
+    for x in xs.tolist():
+        total = 3 * total + x & (1 << 64) - 1 if x > -3 else 0
+        found.append(total)
+    return np.array(found, np.uint64).astype(np.int64)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -60,12 +95,16 @@ def test_what_is_kept(program: soac.Program, n: int, threads: int) -> None:
         "thirds": [xs[xs > 2], np.cumsum(xs, dtype=np.int32), xs[(xs > -2) & (xs <= 2)], xs[xs <= -2], xs > 2],
         "steps": [np.flatnonzero(np.diff(xs > 0))],
         "rounds": [(xs + 3)[(xs + 1 > 0) & (xs + 2 > 1) & (xs + 3 > 2)]],
+        "masked": [kept], "apart": [np.cumsum(xs[::-1].astype(np.int64))[xs > 0], kept],
+        "sums": [np.cumsum(xs, dtype=np.int32)[xs > 0]],
+        "sums_and_all": [np.cumsum(xs, dtype=np.int32)[xs > 0], np.cumsum(xs, dtype=np.int32)],
+        "of_segments": segments(xs), "recurrences": [recurrence(xs)[xs > 2], xs[xs > 2], xs > 2],
         "updated": [np.append([7], kept[1:]).astype(np.int32)] if len(kept) else [kept],
     }  # fmt: skip
     types = {"bytes": np.int8, "shorts": np.int16, "halves": np.float16, "doubles": np.float64, "places": np.float32}
     for entry, results in expected.items():
         given = xs > 0 if entry == "bools" else xs.astype(types.get(entry, np.int32))
-        found = program.call(entry, [given], threads=threads)
+        found = program.call(entry, [given, xs > 0] if entry == "masked" else [given], threads=threads)
         for one, other in zip(found, results, strict=True):
             np.testing.assert_array_equal(one, other)
 
@@ -82,6 +121,8 @@ def test_what_is_kept(program: soac.Program, n: int, threads: int) -> None:
             False,
         ),
         ("filter (> 0) (map (+ xs[0]) (0i32..<300))", True),
+        ("map (.0) (filter (\\(s, x) -> x > 0) (zip (scan (+) 0 xs) xs))", True),
+        ("map (.0) (filter (.1) (zip xs (map bool.i32 (reverse xs))))", True),
         ("let cs = scan (+) 0 (map (\\x -> i64.bool (x > 0)) xs) in map i32.i64 cs", False),
         ("scatter (copy xs) (map i64.i32 xs) xs", False),
         ("(partition (> 0) xs).0", False),

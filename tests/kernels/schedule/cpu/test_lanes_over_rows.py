@@ -165,7 +165,7 @@ def test_a_sum_over_sizes_is_the_cost_at_these_sizes() -> None:
     for length in (16.0, 64.0, 256.0):
         meaning = {Role.STEPS: length, Role.GROUPS: length / 16, Role.FAR: max(length, 64.0) / 64.0}
         products = (c * prod(meaning[factor.role] for factor in product) for product, c in total.terms)
-        assert sum(products) == pytest.approx(cost_at(body, length, length, frozenset(), facts, lanes_of(body)))
+        assert sum(products) == pytest.approx(cost_at(body, length, length, frozenset(), facts, lanes_of(body, facts)))
 
 
 def test_strides_cost_more_along_long_rows() -> None:
@@ -181,7 +181,8 @@ def test_strides_cost_more_along_long_rows() -> None:
         )
         loop = kir.For(j, m, body)
         threads = (kir.Threads(i, Const(Prim.I64, 0), m, (loop,)),)
-        return cost_at(threads, length, 256.0, frozenset(), find_facts(threads), lanes_of(threads)) / length
+        facts = find_facts(threads)
+        return cost_at(threads, length, 256.0, frozenset(), facts, lanes_of(threads, facts)) / length
 
     assert step(i, j, 16.0) > 4 * step(j, i, 16.0)
     assert step(i, j, 64.0) > 4 * step(j, i, 64.0)
