@@ -199,8 +199,8 @@ def _multiple(base: Name, env: Env) -> tuple[Name, int] | None:
 
 
 def _is_multiple_in_bounds(span: Span, size: Atom, env: Env) -> bool:
-    """Whether 0 <= k x + c < size for all c of a span, where x < n + b, and the size is k n + d or n is (size - d) / k: then k x is at most
-    k n + k (b - 1), and does not wrap where a size does not."""
+    """Whether 0 <= k x + c < size for all c of a span, where x < n + b, and the size is k n + d or n is (size - d) / k:
+    then k x is at most k n + k (b - 1), and does not wrap where a size does not."""
     base, offset = linear(span.base, env)
     limit, more = linear(size, env)
     multiple = _multiple(base, env) if base is not None else None
@@ -439,10 +439,15 @@ def _less(x: Atom, y: Atom, slack: int, env: Env) -> Iterator[tuple[Name, Range]
 
 
 def _apart(x: Atom, y: Atom, env: Env) -> Iterator[tuple[Name, Range]]:
-    """From x != c where c is the least value of x: x is above it."""
-    for var, const in ((x, y), (y, x)):
-        if isinstance(var, Var) and isinstance(const, Const) and env.range_of(var.name).low == const.value:
-            yield var.name, Range(int(const.value) + 1, ())
+    """From x != y where y is the least value of x: x is above it; where it is the greatest: below."""
+    for var, other in ((x, y), (y, x)):
+        if not isinstance(var, Var):
+            continue
+        known, (base, offset) = env.range_of(var.name), linear(other, env)
+        if isinstance(other, Const) and known.low == other.value:
+            yield var.name, Range(int(other.value) + 1, ())
+        if (base, offset + 1) in known.below:
+            yield var.name, Range(None, ((base, offset),))
 
 
 def restore(before: dict[Name, Range], env: Env) -> None:
