@@ -242,10 +242,13 @@ def index_of_literal(stm: Stm, env: Env) -> Stm | None:
 def index_of_reshape(stm: Stm, env: Env) -> Stm | None:
     """(reshape [n][m] xs)[i, j]  ⟶  xs[i*m + j], where xs : [k]  (safe)        [S-IndexReshape]
 
-    (reshape [6] xs)[4]  ⟶  xs[1, 1], where xs : [2][3]"""
+    (reshape [6] xs)[4]  ⟶  xs[1, 1], where xs : [2][3];  (reshape [k] xs)[i]  ⟶  xs[i / m, i % m], where xs : [n][m] is
+    no array as it lies, in which the element is the only one"""
     match stm.exp, indexed(stm, env):
-        case Index(_, dims, True), Stm(exp=Reshape(shape, source)) as inner if env.types[source].rank > 1:
+        case Index(view, dims, True), Stm(exp=Reshape(shape, source)) as inner if env.types[source].rank > 1:
             place = _place_of(dims, shape, env.types[source].shape)
+            if not place and env.levels[view] == env.here and _is_apart(source, env):
+                place = _divided(dims, env.types[source].shape, env)
             return with_certs(stm, Index(source, place, True), inner) if place else None
         case Index(_, (*outer, last), True), Stm(exp=Reshape(shape, source)) as inner:
             pass
@@ -283,6 +286,31 @@ def _place_of(dims: tuple[DimIndex, ...], shape: tuple[Atom, ...], source: tuple
         found.append(Fix(i64(rest % size)))
         rest //= size
     return (Fix(i64(rest)), *reversed(found))
+
+
+def _is_apart(array: Name, env: Env) -> bool:
+    """Whether neighbours of an array do not lie side by side: a view of another one."""
+    match env.definition(Var(array)):
+        case Index(_, dims):
+            return any(isinstance(dim, Slice) for dim in dims)
+        case Rearrange():
+            return True
+        case _:
+            return False
+
+
+def _divided(dims: tuple[DimIndex, ...], source: tuple[Atom, ...], env: Env) -> tuple[Fix, ...]:
+    """Where element `i` of a flattened array is in it."""
+    match dims:
+        case (Fix(rest),):
+            pass
+        case _:
+            return ()
+    found: list[Fix] = []
+    for size in reversed(source[1:]):
+        found.append(Fix(env.emit("i", PrimOp(Op.MOD, Prim.I64, (rest, size)), I64)))
+        rest = env.emit("i", PrimOp(Op.DIV, Prim.I64, (rest, size)), I64)
+    return (Fix(rest), *reversed(found))
 
 
 # ---- views and copies -----------------------------------------------------------------------------------------------
