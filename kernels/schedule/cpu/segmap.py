@@ -274,8 +274,10 @@ def gives_arrays(exp: core.SegMap) -> bool:
 
 def looped(s: Points, depth: int) -> LanesKernel | str:
     """The kernel with loops over the innermost dimensions, where these may be short; else why not."""
-    if len(s.exp.space.dims) <= depth or s.spread is not None or (depth > 1 and gives_arrays(s.exp)):
+    if len(s.exp.space.dims) <= depth or s.spread is not None:
         return "its points are no elements of rows"
+    if gives_arrays(s.exp) and (depth > 1 or not all(isinstance(n, Const) for t in s.exp.ret for n in t.shape)):
+        return "its points are arrays"
     *_, width = s.exp.space.widths
     few = s.exp.space.widths[-2] if depth > 1 else i64(0)
     most = 2 * SHORT_ROW if gives_arrays(s.exp) else short_row(s.exp, depth)
