@@ -30,6 +30,7 @@ from ..ir.core import (
     Param,
     PrimOp,
     Prog,
+    Reshape,
     Screma,
     Soac,
     Stm,
@@ -69,15 +70,20 @@ class _Unroller:
 
     def body(self, body: Body, inside: bool) -> Body:
         """`inside` of a SOAC: something else is parallel."""
-        return Body(tuple(new for stm in body.stms for new in self.stm(stm, inside)), body.result)
+        rows = _given_rows(body)
+        stms = (new for stm in body.stms for new in self.stm(stm, inside, rows))
+        return Body(tuple(stms), body.result)
 
-    def stm(self, stm: Stm, inside: bool) -> Iterable[Stm]:
+    def stm(self, stm: Stm, inside: bool, rows: set[Name]) -> Iterable[Stm]:
+        """`rows`: names of results that are rows of a length found at run time."""
         within = inside or isinstance(stm.exp, Soac)
         if isinstance(stm.exp, Hist):
             stm = replace(stm, exp=replace(stm.exp, map=replace(stm.exp.map, body=self.body(stm.exp.map.body, True))))
             return (stm,)
         stm = replace(stm, exp=map_bodies(lambda body: self.body(body, within), stm.exp))
         match stm.exp:
+            case Screma() if any(p.name in rows for p in stm.pat):
+                return (stm,)
             case Screma(Const(_, count)) as soac if inside and self.is_small(int(count), stm):
                 return self.screma(stm, soac, int(count))
             case Loop(_, _, ForLoop(_, Const(_, count), prim)) as loop if inside and self.is_small(int(count), stm):
@@ -155,6 +161,17 @@ class _Unroller:
         given = [replace(stm, pat=(p,), exp=arg) for p, arg in zip(f.params, args, strict=True)]
         made = [rewrite_stm(one, renaming) for one in (*given, *f.body.stms)]
         return made, tuple(rewrite_atom(atom, renaming) for atom in f.body.result)
+
+
+def _given_rows(body: Body) -> set[Name]:
+    """Arrays of rows of a length found at run time that a body gives, as they are or reshaped: as literals, the rows
+    would be copied once more, by one thread."""
+    given = {atom.name for atom in body.result if isinstance(atom, Var)}
+    for stm in reversed(body.stms):
+        if isinstance(stm.exp, Reshape) and stm.pat[0].name in given:
+            given.add(stm.exp.array)
+    params = (p for stm in body.stms for p in stm.pat if p.name in given)
+    return {p.name for p in params if not all(isinstance(size, Const) for size in p.type.shape[1:])}
 
 
 def _element(array: Name, param: Param, k: int) -> Index:

@@ -25,6 +25,7 @@ from ...ir.core import (
     Param,
     Rearrange,
     Replicate,
+    Reshape,
     Scratch,
     Screma,
     SegMap,
@@ -125,7 +126,7 @@ def gives_rows(f: Lambda) -> bool:
 def _is_row(stm: Stm, own: set[Name]) -> bool:
     """Whether a statement of a function that binds `own` gives a row that is there, or one that is filled."""
     match stm.exp:
-        case Index() | Rearrange() | Copied() | Copy():
+        case Index() | Rearrange() | Reshape() | Copied() | Copy():
             return True
         case Replicate() | Iota():
             return _is_long(stm, own)

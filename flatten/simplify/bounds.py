@@ -1,7 +1,8 @@
 """Proofs that an index is in bounds, by the shape of the program alone.
 
 Known are ranges of names: a loop index, the element of an `iota`, a size, and inside a branch what its condition says.
-An index of the form x + c with 0 <= x + c and x + c < n is in bounds of a dimension n. Sizes do not wrap around.
+An index of the form x + c with 0 <= x + c and x + c < n is in bounds of a dimension n; so is x + y with y from l to m,
+if x + l and x + m are. Sizes do not wrap around.
 
 What is proved by ranges holds wherever the operands are known, so that an index marked safe may still be moved. That
 a body is executed at all, and its width therefore positive, holds only inside: it lets an index be hoisted as far as
@@ -15,6 +16,7 @@ from dataclasses import replace
 
 from ...ir.core import Body, Convert, Copied, DimIndex, Exp, Fix, If, Index, PrimOp, SegScatter, Slice, Stm, Update
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Atom, Const, Name, Prim, Var
 from .env import NOTHING_KNOWN, Env, Range, is_one, is_zero, known_i64
 from .scalars import offset_of
@@ -24,6 +26,8 @@ Linear = tuple[Name | None, int]
 
 DEPTH = 8
 """How many definitions a proof looks through."""
+SMALL = 1 << 32
+"""Numbers below it may be added to an index that is in bounds, and do not wrap."""
 
 
 def mark_in_bounds(stm: Stm, env: Env) -> Stm | None:
@@ -69,12 +73,52 @@ def _below_positive(dim: DimIndex, size: Atom, width: Atom, env: Env) -> bool:
 def _dim_in_bounds(dim: DimIndex, size: Atom, env: Env) -> bool:
     match dim:
         case Fix(index):
-            between = _at_least_zero(index, env, DEPTH) and _is_below(index, size, env, DEPTH)
-            return between or _is_multiple_in_bounds(index, size, env)
+            return any(_is_between(span, size, env) for span in _spans(index, env))
         case Slice(start, count, stride):
             if is_zero(start) and is_one(stride):
                 return linear(count, env) == linear(size, env)
             return _constant_slice(start, count, stride, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """An index that is `base` + c, where c is one of `least` .. `most`."""
+
+    base: Atom
+    least: int
+    most: int
+
+
+def _spans(index: Atom, env: Env) -> Iterator[Span]:
+    """The index; where it is a sum of x and a y that has bounds, x and the bounds of y; and so on for x."""
+    span = Span(index, 0, 0)
+    for _ in range(DEPTH):
+        yield span
+        base, offset = linear(span.base, env)
+        match env.value_of(Var(base)) if base is not None else None:
+            case PrimOp(Op.ADD, Prim.I64, (x, y)):
+                bounds, rest = (_bounds(y, env), x) if _bounds(y, env) else (_bounds(x, env), y)
+            case _:
+                return
+        if bounds is None:
+            return
+        span = Span(rest, span.least + offset + bounds[0], span.most + offset + bounds[1])
+
+
+def _bounds(x: Atom, env: Env) -> tuple[int, int] | None:
+    """The least and the greatest value that a name which is not negative may have, where they are known."""
+    base, offset = linear(x, env)
+    known = env.range_of(base) if base is not None else NOTHING_KNOWN
+    most = min((below for name, below in known.below if name is None), default=SMALL)
+    if known.low is None or known.low < 0 or most >= SMALL or abs(offset) >= SMALL:
+        return None
+    return known.low + offset, most - 1 + offset
+
+
+def _is_between(span: Span, size: Atom, env: Env) -> bool:
+    """Whether 0 <= x + c < size for all c of the span."""
+    between = _at_least_zero(span.base, env, DEPTH, span.least) and _is_below(span.base, size, env, DEPTH, span.most)
+    return between or _is_multiple_in_bounds(span, size, env)
 
 
 def _constant_slice(start: Atom, count: Atom, stride: Atom, size: Atom) -> bool:
@@ -119,8 +163,10 @@ def _difference(base: Name, env: Env) -> tuple[Linear, Name] | None:
             return None
 
 
-def _at_least_zero(atom: Atom, env: Env, depth: int) -> bool:
+def _at_least_zero(atom: Atom, env: Env, depth: int, more: int = 0) -> bool:
+    """Whether 0 <= x + more."""
     base, offset = linear(atom, env)
+    offset += more
     if base is None:
         return offset >= 0
     low = env.range_of(base).low
@@ -152,10 +198,10 @@ def _multiple(base: Name, env: Env) -> tuple[Name, int] | None:
             return None
 
 
-def _is_multiple_in_bounds(index: Atom, size: Atom, env: Env) -> bool:
-    """Whether 0 <= k x + c < size, where x < n + b, and the size is k n + d or n is (size - d) / k: then k x is at most
-    k n + k (b - 1), and does not wrap where a size does not."""
-    base, offset = linear(index, env)
+def _is_multiple_in_bounds(span: Span, size: Atom, env: Env) -> bool:
+    """Whether 0 <= k x + c < size for all c of a span, where x < n + b, and the size is k n + d or n is (size - d) / k:
+    then k x is at most k n + k (b - 1), and does not wrap where a size does not."""
+    base, offset = linear(span.base, env)
     limit, more = linear(size, env)
     multiple = _multiple(base, env) if base is not None else None
     if multiple is None or limit is None:
@@ -165,8 +211,8 @@ def _is_multiple_in_bounds(index: Atom, size: Atom, env: Env) -> bool:
     return (
         low is not None
         and low >= 0
-        and low * k + offset >= 0
-        and _multiple_is_below(multiple, offset, (limit, more), env)
+        and low * k + offset + span.least >= 0
+        and _multiple_is_below(multiple, offset + span.most, (limit, more), env)
     )
 
 
@@ -200,8 +246,10 @@ def _at_most(k: Name, x: Linear, offset: int, env: Env) -> bool:
     return low_enough and known.low is not None and known.low >= 0
 
 
-def _is_below(atom: Atom, size: Atom, env: Env, depth: int) -> bool:
+def _is_below(atom: Atom, size: Atom, env: Env, depth: int, extra: int = 0) -> bool:
+    """Whether x + extra < size."""
     base, offset = linear(atom, env)
+    offset += extra
     limit, more = linear(size, env)
     if base is None:
         return limit is None and offset < more
@@ -391,10 +439,15 @@ def _less(x: Atom, y: Atom, slack: int, env: Env) -> Iterator[tuple[Name, Range]
 
 
 def _apart(x: Atom, y: Atom, env: Env) -> Iterator[tuple[Name, Range]]:
-    """From x != c where c is the least value of x: x is above it."""
-    for var, const in ((x, y), (y, x)):
-        if isinstance(var, Var) and isinstance(const, Const) and env.range_of(var.name).low == const.value:
-            yield var.name, Range(int(const.value) + 1, ())
+    """From x != y where y is the least value of x: x is above it; where it is the greatest: below."""
+    for var, other in ((x, y), (y, x)):
+        if not isinstance(var, Var):
+            continue
+        known, (base, offset) = env.range_of(var.name), linear(other, env)
+        if isinstance(other, Const) and known.low == other.value:
+            yield var.name, Range(int(other.value) + 1, ())
+        if (base, offset + 1) in known.below:
+            yield var.name, Range(None, ((base, offset),))
 
 
 def restore(before: dict[Name, Range], env: Env) -> None:

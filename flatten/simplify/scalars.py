@@ -270,7 +270,7 @@ def simplify_unary(exp: Exp, env: Env) -> Exp | None:
 
 def gather_constants(exp: Exp, env: Env) -> Exp | None:
     """(x + c) + d ⟶ x + (c+d), x - c the same;  (x * c) * d ⟶ x * (c*d);  (x + y) - y, (x - y) + y ⟶ x;
-    x - (x - y) ⟶ y        [S-Gather] (integers)
+    ((x + y) + c) - y ⟶ x + c;  x - (x - y) ⟶ y        [S-Gather] (integers)
 
     Exact since integers wrap."""
     match exp:
@@ -280,8 +280,10 @@ def gather_constants(exp: Exp, env: Env) -> Exp | None:
                     return Copied(a if b == y else b)
                 case _, PrimOp(Op.SUB, _, (a, b)) if a == x:
                     return Copied(b)
-                case _:
-                    pass
+                case inner, _:
+                    less = _without(offset_of(inner), y, prim, env)
+                    if less is not None:
+                        return less
         case PrimOp(Op.ADD, prim, (x, y)) if prim.is_int:
             match env.definition(x), env.definition(y):
                 case (PrimOp(Op.SUB, _, (a, b)), _) if b == y:
@@ -312,15 +314,29 @@ def offset_of(exp: Exp | None) -> tuple[Atom, int] | None:
             return None
 
 
+def _without(found: tuple[Atom, int] | None, y: Atom, prim: Prim, env: Env) -> Exp | None:
+    """x + c, where (x + y) + c was found."""
+    match found and env.definition(found[0]):
+        case PrimOp(Op.ADD, _, (a, b)) if found is not None and y in (a, b):
+            return _plus_constant(prim, a if b == y else b, found[1])
+        case _:
+            return None
+
+
 def _gather_sum(exp: PrimOp, env: Env) -> Exp | None:
     outer = offset_of(exp)
     inner = offset_of(env.definition(outer[0])) if outer else None
     if outer is None or inner is None:
         return None
-    total = scalar.wrapping(exp.prim)(outer[1] + inner[1])
-    if total < 0 and exp.prim.is_signed and scalar.wrapping(exp.prim)(-total) > 0:
-        return PrimOp(Op.SUB, exp.prim, (inner[0], Const(exp.prim, -total)))
-    return PrimOp(Op.ADD, exp.prim, (inner[0], Const(exp.prim, total)))
+    return _plus_constant(exp.prim, inner[0], outer[1] + inner[1])
+
+
+def _plus_constant(prim: Prim, x: Atom, constant: int) -> PrimOp:
+    """`x + c`, or `x - -c` where c is negative."""
+    total = scalar.wrapping(prim)(constant)
+    if total < 0 and prim.is_signed and scalar.wrapping(prim)(-total) > 0:
+        return PrimOp(Op.SUB, prim, (x, Const(prim, -total)))
+    return PrimOp(Op.ADD, prim, (x, Const(prim, total)))
 
 
 def _gather_product(prim: Prim, x: Atom, y: Atom, env: Env) -> Exp | None:

@@ -240,9 +240,17 @@ def index_of_literal(stm: Stm, env: Env) -> Stm | None:
 
 
 def index_of_reshape(stm: Stm, env: Env) -> Stm | None:
-    """(reshape [n][m] xs)[i, j]  ⟶  xs[i*m + j], where xs : [k]  (safe)        [S-IndexReshape]"""
+    """(reshape [n][m] xs)[i, j]  ⟶  xs[i*m + j], where xs : [k]  (safe)        [S-IndexReshape]
+
+    (reshape [6] xs)[4]  ⟶  xs[1, 1], where xs : [2][3];  (reshape [k] xs)[i]  ⟶  xs[i / m, i % m], where xs : [n][m] is
+    no array as it lies, in which the element is the only one"""
     match stm.exp, indexed(stm, env):
-        case Index(_, (*outer, last), True), Stm(exp=Reshape(shape, source)) as inner if env.types[source].rank == 1:
+        case Index(view, dims, True), Stm(exp=Reshape(shape, source)) as inner if env.types[source].rank > 1:
+            place = _place_of(dims, shape, env.types[source].shape)
+            if not place and env.levels[view] == env.here and _is_apart(source, env):
+                place = _divided(dims, env.types[source].shape, env)
+            return with_certs(stm, Index(source, place, True), inner) if place else None
+        case Index(_, (*outer, last), True), Stm(exp=Reshape(shape, source)) as inner:
             pass
         case _:
             return None
@@ -259,6 +267,50 @@ def index_of_reshape(stm: Stm, env: Env) -> Stm | None:
         case Slice(start, count, stride):
             flattened = Slice(plus(flat, start, env), count, stride)
     return with_certs(stm, Index(source, (flattened,), True), inner)
+
+
+def _place_of(dims: tuple[DimIndex, ...], shape: tuple[Atom, ...], source: tuple[Atom, ...]) -> tuple[Fix, ...]:
+    """Where the element at constant indices of an array of constant shape is in one of another; none if they are not
+    constant."""
+    at = [known_i64(dim.index) if isinstance(dim, Fix) else None for dim in dims]
+    inner, others = [known_i64(size) for size in shape[1:]], [known_i64(size) for size in source[1:]]
+    rest = 0
+    for index, size in zip(at, (1, *inner), strict=True):
+        if index is None or size is None:
+            return ()
+        rest = rest * size + index
+    found: list[Fix] = []
+    for size in reversed(others):
+        if not size:
+            return ()
+        found.append(Fix(i64(rest % size)))
+        rest //= size
+    return (Fix(i64(rest)), *reversed(found))
+
+
+def _is_apart(array: Name, env: Env) -> bool:
+    """Whether neighbours of an array do not lie side by side: a view of another one."""
+    match env.definition(Var(array)):
+        case Index(_, dims):
+            return any(isinstance(dim, Slice) for dim in dims)
+        case Rearrange():
+            return True
+        case _:
+            return False
+
+
+def _divided(dims: tuple[DimIndex, ...], source: tuple[Atom, ...], env: Env) -> tuple[Fix, ...]:
+    """Where element `i` of a flattened array is in it."""
+    match dims:
+        case (Fix(rest),):
+            pass
+        case _:
+            return ()
+    found: list[Fix] = []
+    for size in reversed(source[1:]):
+        found.append(Fix(env.emit("i", PrimOp(Op.MOD, Prim.I64, (rest, size)), I64)))
+        rest = env.emit("i", PrimOp(Op.DIV, Prim.I64, (rest, size)), I64)
+    return (Fix(rest), *reversed(found))
 
 
 # ---- views and copies -----------------------------------------------------------------------------------------------

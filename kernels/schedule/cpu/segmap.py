@@ -267,13 +267,21 @@ def can_loop_twice(s: Points) -> LanesKernel | str:
     return looped(s, 2)
 
 
+def gives_arrays(exp: core.SegMap) -> bool:
+    """Whether a point has arrays as results."""
+    return any(t.shape for t in exp.ret)
+
+
 def looped(s: Points, depth: int) -> LanesKernel | str:
     """The kernel with loops over the innermost dimensions, where these may be short; else why not."""
-    if len(s.exp.space.dims) <= depth or s.spread is not None or any(t.shape for t in s.exp.ret):
+    if len(s.exp.space.dims) <= depth or s.spread is not None:
         return "its points are no elements of rows"
+    if gives_arrays(s.exp) and (depth > 1 or not all(isinstance(n, Const) for t in s.exp.ret for n in t.shape)):
+        return "its points are arrays"
     *_, width = s.exp.space.widths
     few = s.exp.space.widths[-2] if depth > 1 else i64(0)
-    if isinstance(width, Const) and int(width.value) >= short_row(s.exp, depth):
+    most = 2 * SHORT_ROW if gives_arrays(s.exp) else short_row(s.exp, depth)
+    if isinstance(width, Const) and int(width.value) >= most:
         return "rows are not short"
     if isinstance(few, Const) and int(few.value) >= 2 * FEW:
         return "rows are not few"
@@ -284,10 +292,12 @@ def are_short(s: Points, looped: LanesKernel) -> Atom:
     """bool: have rows fewer than `short_row` elements, and are there enough of them? Where the rows' loops differ in
     their steps, lanes wait for the longest: then a row must cost less than half a group of lanes over its elements."""
     h, (*_, rows, width), most = s.h, s.exp.space.widths, short_row(s.exp, 1)
+    if gives_arrays(s.exp):
+        most = min(2 * SHORT_ROW, int((ROW_STARTS + LANES * s.lanes.cost) / (looped.cost / EXTENT)))
     if loops_vary(looped.made.kernel.body, looped.made.facts):
         most = min(most, int((ROW_STARTS + LANES / 2 * s.lanes.cost) / (looped.cost / EXTENT)))
     short = h.op(Op.LT, width, i64(most), base="short")
-    return at_least(h, h.choice(short, rows, i64(0), "rows"), 2 * FEW)
+    return at_least(h, h.choice(short, rows, i64(0), "rows"), FEW if gives_arrays(s.exp) else 2 * FEW)
 
 
 def are_few(s: Points, _looped: LanesKernel) -> Atom:

@@ -31,6 +31,8 @@ entry marked [k] (d: i64) (is: [k]i64): [k][]u8 =
 entry blocks [k][d] (e: i64) (us: [k][d]f32): [k][d][e]f32 = map (map (\\u -> tabulate e (\\j -> u + f32.i64 j))) us
 entry patches [k][d] (e: i64) (us: [k][d]f32): [][d][e]f32 =
   tabulate_3d (k - e) d e (\\i a b -> us[i+b, a])
+entry squares [k][d] (us: [k][d]f32): [k][d][2][2]f32 = map (map (\\u -> [[u, u * u], [u + 1, 1]])) us
+entry columns [k][d] (us: [d][k]f32): [k][d][2]f32 = tabulate_2d k d (\\i a -> [us[a, i], us[d - 1 - a, i]])
 entry shared [n][d][k] (table: *[n][d]f32) (is: [k]i64): ([k][d]f32, *[n][d]f32) =
   let rows = map (\\i -> table[i]) is
   in (rows, if n > 0 && d > 0 then table with [0, 0] = -1 else table)
@@ -78,6 +80,9 @@ def test_rows(program: soac.Program, d: int, k: int, threads: int) -> None:
         check("blocks", [e, other], other[:, :, None] + np.arange(e))
         if k >= e:
             check("patches", [e, other], np.stack([other[b : k - e + b] for b in range(e)], 2))
+    ones = np.ones_like(other)
+    check("squares", [other], np.stack([other, other * other, other + 1, ones], 2).reshape(k, d, 2, 2))
+    check("columns", [np.ascontiguousarray(other.T)], np.stack([other, other[:, ::-1]], 2))
     changed = table.copy()
     changed[:1, :1] = -1
     check("shared", [table.copy(), numbers], table[numbers], changed)
