@@ -267,7 +267,7 @@ def _rounds(flow: Flow, batches: Batches) -> Rounds | None:
         arrays = _made(body)
         made = tuple(t for stm in body.stms if isinstance(stm.exp, Loop) for t in _made(stm.exp.body))
     else:
-        bounds = Bounds(flow, lambda a: is_known(flow, a, local), {}, {})
+        bounds = Bounds(flow, lambda a: is_known(flow, a, local))
         arrays = made = arrays_in(body)
     known = spaces_in(body)
     spaces, shapes = _bounded(bounds, known), _bounded(bounds, (t.shape for t in arrays))

@@ -16,7 +16,7 @@ from ...ir.core import Body, Convert, Copied, Exp, ForLoop, Loop, PrimOp, SegOp
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.traverse import all_stms
-from ...ir.types import I64, Atom, Const, Name, Prim, Var, i64
+from ...ir.types import I64, Atom, Const, Name, Prim, Type, Var, i64
 from ..context.nest import Flow
 
 DEPTH = 12
@@ -36,13 +36,14 @@ NOTHING = Between(None, None)
 
 @dataclass(slots=True)
 class Bounds:
-    """The bounds of names of a body: `is_known` before it are some atoms, `values` has what others are, `counters` what
-    counters from 0 are below; `found`: the bounds so far."""
+    """The bounds of names of a body: `is_known` before it are some atoms, `values` has what others are, `types` their
+    types, `counters` what counters from 0 are below; `found`: the bounds so far."""
 
     flow: Flow
     is_known: Callable[[Atom], bool]
-    values: dict[Name, Exp]
-    counters: dict[Name, Atom]
+    values: dict[Name, Exp] = field(default_factory=dict)
+    types: dict[Name, Type] = field(default_factory=dict)
+    counters: dict[Name, Atom] = field(default_factory=dict)
     found: dict[Name, Between] = field(default_factory=dict)
 
     def most(self, size: Atom) -> Atom | None:
@@ -56,8 +57,8 @@ class Bounds:
 
     def of(self, atom: Atom, depth: int) -> Between:
         """The bounds of an integer that i64 holds, after at most `depth` definitions."""
-        prim = self.flow.type_of(atom).prim
-        if not prim.is_int or prim is Prim.U64:
+        prim = self.prim_of(atom)
+        if prim is None or not prim.is_int or prim is Prim.U64:
             return NOTHING
         if self.is_known(atom):
             wide = self.in_i64(prim, atom)
@@ -66,6 +67,13 @@ class Bounds:
         if atom.name not in self.found:
             self.found[atom.name] = self.of_name(atom.name, depth - 1) if depth > 0 else NOTHING
         return self.found[atom.name]
+
+    def prim_of(self, atom: Atom) -> Prim | None:
+        """The element type of an atom; None of what only a version of the body binds, and not as a value or counter."""
+        if isinstance(atom, Const):
+            return atom.prim
+        type_ = self.types.get(atom.name) or self.flow.known.types.get(atom.name)
+        return type_.prim if type_ is not None else Prim.I64 if atom.name in self.counters else None
 
     def of_name(self, name: Name, depth: int) -> Between:
         """The bounds of what the body binds."""
@@ -121,8 +129,9 @@ def bounds_in(flow: Flow, body: Body, is_known: Callable[[Atom], bool], *around:
     """The bounds of the names of a body, that of a loop `around` or what has become of it."""
     stms = tuple(all_stms(body))
     values = {stm.pat[0].name: stm.exp for stm in stms if len(stm.pat) == 1}
+    types = {p.name: p.type for stm in stms for p in stm.pat}
     exps = (*around, *(stm.exp for stm in stms))
-    return Bounds(flow, is_known, values, dict(counter for exp in exps for counter in _counters(exp)))
+    return Bounds(flow, is_known, values, types, dict(counter for exp in exps for counter in _counters(exp)))
 
 
 def _counters(exp: Exp) -> tuple[tuple[Name, Atom], ...]:

@@ -369,6 +369,11 @@ def is_caught(path: Path, kernels: dict[str, Kernel], reached: list[tuple[Call, 
     return False
 
 
+NOT_NEEDED = {"main_a_0: fence 1 dropped", "main_a_0: fence 3 dropped"}
+"""In the rounds of `lud`: between rows of the rest, which overlap in no case, since a row of it is no longer than one
+of the matrix. Only a check says so, and fences are set without what checks say."""
+
+
 @each_program
 def test_every_mutant_is_caught(path: Path) -> None:
     """By a hazard, an access out of bounds, a failing check or a wrong value, in one of the calls that reach it."""
@@ -386,4 +391,4 @@ def test_every_mutant_is_caught(path: Path) -> None:
         for what, mutant in mutants(right[name]):
             if not is_caught(path, {**right, name: mutant}, known):
                 alive.append(f"{name}: {what}")
-    assert alive == []
+    assert set(alive) == (NOT_NEEDED if path.stem == "lud" else set())
