@@ -85,6 +85,8 @@ def start(folder: Path, words: tuple[str, ...], fresh: bool, limit: Callable[[],
         for name, number in (("stdout", 1), ("stderr", 2)):
             os.dup2(os.open(name, os.O_CREAT | os.O_TRUNC | os.O_WRONLY), number)
         os.environ.update(SOAC_CACHE_DIR=str(folder / "cache"), PYTHONPATH=str(ROOT))
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # where files are limited, CPython leaves half of them
+        sys.dont_write_bytecode = True
         signal.alarm(LIMIT)
         limit()
         if fresh:

@@ -124,7 +124,8 @@ def test_the_cache_knows_the_compiler_by_its_own_files() -> None:
 
 
 def shell(*args: str, cwd: Path, **options: object) -> subprocess.Popen[bytes]:
-    env = {**os.environ, "PYTHONPATH": f"{cwd}:{ROOT}"}
+    """Without bytecode, of which CPython would leave half a file where files are limited."""
+    env = {**os.environ, "PYTHONPATH": f"{cwd}:{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "soac", *args]
     return subprocess.Popen(command, cwd=cwd, env=env, stderr=subprocess.PIPE, stdout=subprocess.PIPE, **options)  # type: ignore[call-overload]
 
