@@ -24,8 +24,8 @@ EQUIVALENT: tuple[Equivalent, ...] = (
     ),
     Equivalent(
         "flatten/simplify/scalars.py",
-        "scalar.wrapping(exp.prim)(-total) > 0:",
-        "scalar.wrapping(exp.prim)(total) > 0:",
+        "scalar.wrapping(prim)(-total) > 0:",
+        "scalar.wrapping(prim)(total) > 0:",
         "a choice between x - c and x + -c, which are the same number",
     ),
     Equivalent(
