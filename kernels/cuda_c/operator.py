@@ -15,7 +15,7 @@ from ..kernel_ir.traverse import names_in, statements
 from .inline_expressions import right_hand_side
 from .names import with_names
 from .ops import c_type, operand
-from .text import Printer
+from .text import Printer, words_in
 
 Names = tuple[str, ...]
 
@@ -129,4 +129,4 @@ def _only_feeds(stm: KStm, body: tuple[KStm, ...], values: tuple[Operand, ...]) 
     if not isinstance(stm, KLet) or stm.var not in values:
         return False
     others = (s for s in statements(body) if s is not stm)
-    return not any(stm.var.name in names_in(other) for other in others)
+    return not any(stm.var.name in words_in(other) for other in others)

@@ -210,3 +210,13 @@ def test_an_index_over_two_dimensions_is_the_thread_s() -> None:
     assert not any(stm.rhs.op in divisions for stm in inside if isinstance(stm.rhs, kir.KOp))
     assert straighten_indices(kernel) == kernel
     assert rows_of(kernel) is None
+
+
+def test_a_product_that_is_summed_and_stored_has_its_name() -> None:
+    """What is stored is an expression on the spot, which mentions the product too."""
+    path = ROOT / "tests" / "regress" / "product_summed_and_stored.soac"
+    compiled = compile_prog(path.read_text(encoding="utf-8"), str(path), machine=CUDA)
+    texts = [cuda_kernel(kernel).text for kernel in all_ready(compiled.host.kernels, CUDA_PASSES)]
+    stored = [(text, name) for text in texts for name in re.findall(r"= (v\w*) \* -1", text)]
+    assert len(stored) >= 3
+    assert all(f"f32 {name} = " in text for text, name in stored)
