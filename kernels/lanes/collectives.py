@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ...ir.types import Prim
+from ..analysis.cost import VECTOR_BITS
 from ..kernel_ir.counts import counted, without
 from ..kernel_ir.fma import contracted_step
 from ..kernel_ir.nodes import BlockReduce, BlockScan, KLambda, Operand
@@ -30,9 +31,6 @@ from .values import (
     splat,
     vectors,
 )  # fmt: skip
-
-REGISTER = 512
-"""Bits of the accumulators of a vector of lanes from which on a count takes more than one addition."""
 
 Tuple = tuple[LaneValue, ...]
 
@@ -82,8 +80,8 @@ def shuffle(e: Lanes, prim: Prim, x: str, y: str, lanes: list[int]) -> str:
 
 def block_reduce(e: Lanes, stm: BlockReduce, run: Run) -> None:
     """Bind the results, which are uniform: in any order with an accumulator in each lane, else with neighbours
-    first."""
-    truths = {k: x for k, x in counted(stm).items() if e.width * stm.neutral[k].prim.bits > REGISTER}
+    first. Counts whose accumulators would take more than a vector are scalars."""
+    truths = {k: x for k, x in counted(stm).items() if e.width * stm.neutral[k].prim.bits > VECTOR_BITS}
     if truths:
         _reduce_counting(e, stm, truths, run)
         return

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from ...ir.ops import Op
 from ...ir.types import Prim
+from ..analysis.cost import VECTOR_BITS
 from ..llvm.ops import apply
 from .values import Lanes, LaneValue, Linear, Uniform, Varying, splat, steps
 
-REGISTER = 512
 LANE_TYPES = {prim.bits: prim for prim in (Prim.I8, Prim.I16)}
 """The integers as wide as a lane."""
 FEWER = 4
@@ -24,7 +24,7 @@ EQUALITIES = (Op.EQ, Op.NE)
 def compared(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Varying | None:
     """A comparison as one of numbers of lanes; None where lanes are not much narrower than the operands, or these are
     others. What may wrap is equal to a number all the same, but not ordered."""
-    lane = LANE_TYPES.get(REGISTER // e.width)
+    lane = LANE_TYPES.get(VECTOR_BITS // e.width)
     if op not in MIRRORED or not prim.is_int or lane is None or FEWER * lane.bits > prim.bits:
         return None
     match args:

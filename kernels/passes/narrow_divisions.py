@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...ir.ops import Op, unsigned_of
+from ...ir.ops import DIVISIONS, Op, unsigned_of
 from ...ir.types import Const, Prim
 from ..analysis.intervals import Interval, find_intervals
 from ..analysis.uniformity import Facts, Varying, find_facts
@@ -23,7 +23,6 @@ from ..kernel_ir.nodes import KConvert, Kernel, KLet, KOp, KStm, KVar
 from ..kernel_ir.traverse import ROLES, Stms, all_statements, children, rewritten, with_children
 
 RESTS = (Op.MOD, Op.REM)
-DIVIDES = (*RESTS, Op.DIV, Op.QUOT)
 
 
 def narrow_divisions(kernel: Kernel) -> Kernel:
@@ -38,7 +37,7 @@ def narrow_divisions(kernel: Kernel) -> Kernel:
 def _divisor(stm: KStm) -> int:
     """The divisor of a division of integers by a constant that is no power of two; else 0."""
     match stm:
-        case KLet(_, KOp(op, prim, (KVar(), Const(value=c)))) if op in DIVIDES and prim.is_int:
+        case KLet(_, KOp(op, prim, (KVar(), Const(value=c)))) if op in DIVISIONS and prim.is_int:
             return int(c) if c > 1 and int(c) & (int(c) - 1) else 0
         case _:
             return 0
