@@ -76,7 +76,7 @@ class Contest:
             if self.first[name] < PATIENCE:
                 self.again[name], _ = self.timed(peer.call, peer.fresh())
         except Exception as fault:
-            text = str(fault).strip().partition("\n")[0][:100]
+            text = str(fault).replace(str(self.suite.folder), "..").strip().partition("\n")[0][:100]
             self.faults.append(f"{name}: {type(fault).__name__}: {text}")
             return None
         return results
