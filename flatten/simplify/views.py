@@ -243,7 +243,7 @@ def index_of_reshape(stm: Stm, env: Env) -> Stm | None:
     """(reshape [n][m] xs)[i, j]  ⟶  xs[i*m + j], where xs : [k]  (safe)        [S-IndexReshape]
 
     (reshape [6] xs)[4]  ⟶  xs[1, 1], where xs : [2][3];  (reshape [k] xs)[i]  ⟶  xs[i / m, i % m], where xs : [n][m] is
-    no array as it lies, in which the element is the only one"""
+    a view whose rows are apart in memory, and the element is the only one"""
     match stm.exp, indexed(stm, env):
         case Index(view, dims, True), Stm(exp=Reshape(shape, source)) as inner if env.types[source].rank > 1:
             place = _place_of(dims, shape, env.types[source].shape)

@@ -7,7 +7,7 @@ r"""A filter in one pass: the scan that counts what is kept stores it as well.
         kept[:m]
 
 No count of an element is stored, nor is what else is scanned and read here alone (`scans_together.py`). The kernel
-says it as a scan; in lanes, what a vector keeps is moved to its front and stored as it lies
+says it as a scan; in lanes, what a vector keeps is moved to its front and stored at once
 (`kernels/lanes/kept_stores.py`).
 """
 
