@@ -145,9 +145,20 @@ def test_every_kernel_is_in_the_tree(command: Command, program: str) -> None:
 
 def test_numbers_of_blocks_are_formulas(command: Command) -> None:
     out = command("explain", MATMUL, "-e", "main").clean().out
-    lines = [line for line in out.splitlines() if "main_ys_combine" in line and "unless" in line]
+    lines = [line for line in out.splitlines() if "main_ys_combine" in line]
     assert lines
     assert all("[n*m blocks]" in line for line in lines)
+
+
+def test_kernels_stand_below_the_conditions_around_them(command: Command) -> None:
+    lines = command("explain", MATMUL, "-e", "main").clean().out.splitlines()
+    one = next(k for k, line in enumerate(lines) if line.strip() == "if m == 1:")
+    then, orelse, other = lines[one + 1 : one + 4]
+    begin = " " * lines[one].index("if")
+    assert then.startswith(f"{begin}  main_ys_")
+    assert orelse == f"{begin}else:"
+    assert other.startswith(f"{begin}  main_ys_narrow_")
+    assert not [line for line in lines if "blocks]" in line and not line.endswith("blocks]")]
 
 
 # ---- settings ----------------------------------------------------------------------------------------------------
