@@ -1,6 +1,6 @@
 """From source text to core: read, parse, follow imports, add the prelude, infer, elaborate.
 
-    compile_text   text ⟶ Prog          compile_file   path ⟶ Prog
+    compile_text   text ⟶ Prog
     load_modules   the parsed files of a program in order of dependency, the prelude (`library.py`) first
 
 An import names a plain file beside the importing one, without its extension: `import "lib/vec"`.
@@ -61,11 +61,6 @@ class Compiled:
 def compile_text(text: str, file: str) -> Prog:
     """The core of the program `text`; `file` is its name in messages and the place that imports start from."""
     return compile_source(text, file, Reach.PROJECT).prog
-
-
-def compile_file(path: str | Path) -> Prog:
-    """The core of the program in the file at `path`."""
-    return compile_source(decode_source(read_bytes(Path(path)), str(path)), str(path), Reach.PROJECT).prog
 
 
 def compile_source(text: str, file: str, reach: Reach) -> Compiled:

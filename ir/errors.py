@@ -127,6 +127,11 @@ class RunError(SoacError):
     """The program failed while running (codes R)."""
 
 
+def run_error(code: str, text: str, loc: Loc) -> RunError:
+    """A failure of the program at `loc`, with its code."""
+    return RunError(Diagnostic(code, text, Label(loc, "")))
+
+
 class DataError(SoacError):
     """A data file or value is wrong (codes D)."""
 

@@ -12,7 +12,7 @@ from typing import Any
 from .core import (
     Param,
 )
-from .errors import Diagnostic, IRError, Label, Loc, RunError
+from .errors import IRError
 from .parallel import Frame, RowType, Value, Values
 from .traverse import type_of
 from .types import Atom, Const, Name, Prim, Type, Var
@@ -87,8 +87,3 @@ def getter(places: tuple[int, ...]) -> Values:
 def row_type(layout: Layout, t: Type) -> RowType:
     """The type with its sizes as places of the frame."""
     return RowType(t.prim, layout.atoms(t.shape))
-
-
-def run_error(code: str, text: str, loc: Loc) -> RunError:
-    """A failure of the program at `loc`, with its code."""
-    return RunError(Diagnostic(code, text, Label(loc, "")))

@@ -30,8 +30,8 @@ from .core import (
     Stm,
     Update,
 )
-from .errors import IRError, Loc
-from .frames import Layout, Single, Step, getter, row_type, run_error
+from .errors import IRError, Loc, run_error
+from .frames import Layout, Single, Step, getter, row_type
 from .ops import can_fail
 from .parallel import Frame, Value, Values
 from .types import Name, Prim

@@ -11,7 +11,6 @@ code. It is data (`plain.py`), read from the user's own directory only (`kernels
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .autotune.tuning import program_digest
 from .frontend.source.text import Reach, decode_source
 from .ir import basic, core, entry_points, errors, ops, types
 from .ir import version_tree as tree
@@ -301,7 +301,7 @@ def imported(file: str, texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]
     from .frontend.library import prelude_text
 
     library = prelude_text()
-    return tuple((n, digest(other)) for n, other in texts.items() if n != file and other != library)
+    return tuple((n, program_digest(other)) for n, other in texts.items() if n != file and other != library)
 
 
 def made_from(place: str, imported: Sequence[tuple[str, str]]) -> str:
@@ -322,13 +322,9 @@ def key(text: str, file: str, reach: Reach) -> str:
     )
 
 
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def digest_of_file(name: str) -> str | None:
     """The digest of a file's text; None if it cannot be read."""
     try:
-        return digest(decode_source(Path(name).read_bytes(), name))
+        return program_digest(decode_source(Path(name).read_bytes(), name))
     except (OSError, CompileError):
         return None

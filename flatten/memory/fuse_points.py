@@ -50,9 +50,6 @@ from ..context.recompute_cost import LIMIT, weight_of
 from ..simplify.driver import simplify
 from .merge_writes import WRITES
 
-RESULT = -1
-"""The position of a body's result among those that use a name."""
-
 
 def fuse_points(prog: Prog) -> Prog:
     """`prog` with what histograms of the host read at their points computed there; simplified, if there is any."""

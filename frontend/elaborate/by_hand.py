@@ -202,8 +202,6 @@ def _collective(run: Intrinsic, st: Stage, args: Args, loc: Loc, hint: str) -> V
     return value
 
 
-SPACES = ("shared", "registers")
-
 BY_HAND: dict[str, Intrinsic] = {
     **{f"kernel'{unit}": partial(_grid, unit) for unit in UNITS},
     **{f"kernel'par_{unit}": partial(_par, unit) for unit in UNITS},

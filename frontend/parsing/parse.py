@@ -15,8 +15,8 @@ from typing import Any
 
 from lark import UnexpectedInput
 
-from ...ir.errors import CompileError, Diagnostic, Label, Loc
-from ..source.declarations import Dec, Module, ValDec
+from ...ir.errors import CompileError
+from ..source.declarations import Dec, Module
 from .declarations import Builder
 from .depth import check_brackets, check_depth
 from .errors import diagnose
@@ -55,12 +55,3 @@ class Parser:
 @cache
 def _parser() -> Parser:
     return Parser()
-
-
-def require_entry(module: Module) -> None:
-    """E0001 unless the module has something to call: an `entry`, or a definition called `main`."""
-    values = [dec for dec in module.decs if isinstance(dec, ValDec)]
-    if any(dec.is_entry or dec.name == "main" for dec in values):
-        return
-    label = Label(Loc(module.file, 1, 1, 1, 1), "")
-    raise CompileError(Diagnostic("E0001", "no entry point", label, hint="add `entry main ...` or pass `-e`"))

@@ -74,8 +74,6 @@ class Fold:
 
 Member = Scalar | Fold
 
-INTS = tuple(p for p in Prim if p.is_int)
-FLOATS = tuple(p for p in Prim if p.is_float)
 FOLD_SIZE = SizeVar("n", -3)
 
 # Names of modules as users write them; the type of the same name is another matter.

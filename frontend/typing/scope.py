@@ -231,6 +231,6 @@ def _member(prim: Prim, name: str, ty: Ty) -> Binding:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that `name` was perhaps meant to be."""
-    near = difflib.get_close_matches(name, [n for n in names if n[0] != "_"], n=1, cutoff=0.65)
-    return near[0] if near else None
+    """The name that `name` was perhaps meant to be: its letters in another order, or else the most similar one."""
+    near = difflib.get_close_matches(name, [n for n in names if n[0] != "_"], n=5, cutoff=0.65)
+    return min(near, key=lambda one: sorted(one) != sorted(name), default=None)

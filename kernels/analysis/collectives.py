@@ -155,7 +155,6 @@ class Unit:
 BLOCK_SIZE = Size(1, per_block=True)
 THREAD = Unit("thread", (BLOCK_SIZE,), (Size(1),))
 WARP = Unit("warp", (BLOCK_SIZE,), (Size(machine.WARP.threads),))
-WARPGROUP = Unit("warpgroup", (BLOCK_SIZE,), (Size(128),))
 BLOCK = Unit("block", (BLOCK_SIZE,), (BLOCK_SIZE,))
 
 

@@ -16,7 +16,7 @@ from ...ir import core, scalar
 from ...ir.arrays import settled
 from ...ir.core import Fix, ForLoop
 from ...ir.depth import allow_depth
-from ...ir.errors import RunError
+from ...ir.errors import RunError, run_error
 from ...ir.interpret import Thresholds, prepare
 from ...ir.ops import can_fail
 from ...ir.records import dataclass
@@ -26,7 +26,7 @@ from ..host_ir.liveness import conjunction, dead_after
 from ..host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch
 from ..host_ir.timing_events import Begin, End, Event, Note
 from .device import Device, OutOfMemory, default_of
-from .run_errors import check_bounds, room_error, run_error, show_scalar
+from .run_errors import check_bounds, room_error, show_scalar
 
 
 @dataclass(slots=True)

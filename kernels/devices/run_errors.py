@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir.errors import Diagnostic, Label, Loc, RunError
+from ...ir.errors import Diagnostic, Label, Loc, RunError, run_error
 from ...ir.types import Prim, Type
 from .device import KernelFailure, OutOfMemory, bytes_text
 
@@ -24,11 +24,6 @@ def check_bounds(dims: tuple[Any, ...], shape: tuple[int, ...], loc: Loc) -> Non
             several = len(dims) > 1 and not any(isinstance(d, tuple) for d in dims)
             index = ", ".join(str(d) for d in dims) if several else str(dim)
             raise run_error("R0101", f"index [{index}] out of bounds for array of shape {shown}", loc)
-
-
-def run_error(code: str, message: str, loc: Loc) -> RunError:
-    """An error of the program with its code (`R0101`) at a place of the source; it is not raised here."""
-    return RunError(Diagnostic(code, message, Label(loc, "")))
 
 
 def room_error(why: OutOfMemory, what: str, loc: Loc) -> RunError:

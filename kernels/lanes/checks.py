@@ -32,7 +32,6 @@ from .windows import ends_outside
 
 MAX_VALUES = 15
 OUT_OF_MEMORY = -1
-RECORD_WORDS = 1 + MAX_VALUES
 
 
 def check(e: Lanes, stm: Check) -> None:

@@ -232,22 +232,34 @@ Decided = Mapping[str, tuple[Decision, ...]] | None
 
 
 def _step_lines(steps: Sequence[Step], settings: Mapping[str, Setting], decided: Decided, depth: int) -> Iterator[str]:
-    pad = "  " * depth
+    """The steps, each below the loops and conditions around it."""
+    around: tuple[str, ...] = ()
     for step in steps:
+        yield from _context(around, step.under, depth)
+        around = step.under
+        inner = depth + len(around)
         match step:
-            case Launched(kernel, blocks, under):
-                yield f"{pad}{kernel} [{blocks} blocks]{_context(under)}"
-            case Interpreted(why, under, loc):
-                yield f"{pad}interpreted{_at(loc)}: {why}{_context(under)}"
+            case Launched(kernel, blocks):
+                yield f"{'  ' * inner}{kernel} [{blocks} blocks]"
+            case Interpreted(why, loc=loc):
+                yield f"{'  ' * inner}interpreted{_at(loc)}: {why}"
             case Guard():
-                yield from _guard_lines(step, settings, decided, depth)
+                yield from _guard_lines(step, settings, decided, inner)
+
+
+def _context(before: Sequence[str], under: Sequence[str], depth: int) -> Iterator[str]:
+    """The loops and conditions that begin between a step and the next one; of two sides the second is `else`."""
+    same = next((k for k, (x, y) in enumerate(zip(before, under)) if x != y), min(len(before), len(under)))
+    for k in range(same, len(under)):
+        is_other = k == same < len(before) and before[k] == f"if {under[k].removeprefix('unless ')}"
+        yield f"{'  ' * (depth + k)}{'else' if is_other else under[k]}:"
 
 
 def _guard_lines(guard: Guard, settings: Mapping[str, Setting], decided: Decided, depth: int) -> Iterator[str]:
     pad = "  " * depth
     setting = settings[guard.threshold]
     fits = "" if guard.fits is None else f" and {guard.fits}"
-    yield f"{pad}guard {guard.threshold} <= {guard.par}{fits}{_at(guard.loc)}{_context(guard.under)}"
+    yield f"{pad}guard {guard.threshold} <= {guard.par}{fits}{_at(guard.loc)}"
     forced = "" if setting.forced is None else f"; `--force` takes {_side(setting.forced)}"
     pays = "" if guard.pays is None or setting.origin != "default" else f", where {guard.pays}"
     yield f"{pad}  threshold {_count(setting.value)} ({setting.origin}){pays}{forced}"
@@ -292,10 +304,6 @@ def _times(times: int) -> str:
 
 def _count(value: int) -> str:
     return "infinity" if value == INFINITY else str(value)
-
-
-def _context(under: Sequence[str]) -> str:
-    return f"  {', '.join(under)}" if under else ""
 
 
 def _at(loc: Loc) -> str:

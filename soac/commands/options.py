@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Callable
@@ -14,8 +15,23 @@ from ..frontend.source.text import Reach
 from ..kernels.limits import MAX_THREADS
 from ..settings import Settings
 
-FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
-FILES = click.Path(exists=True, path_type=Path)
+
+class Existing(click.Path):
+    """A path that exists; for one that does not, the message has the name in its folder that is most similar."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            path = Path(value)
+            names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() and not path.exists() else []
+            if near := difflib.get_close_matches(path.name, names, n=1, cutoff=0.8):
+                self.fail(f"{error.message} Did you mean '{path.with_name(near[0])}'?", param, ctx)
+            raise
+
+
+FILE = Existing(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+FILES = Existing(exists=True, path_type=Path)
 
 
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:

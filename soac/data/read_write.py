@@ -2,7 +2,7 @@
 
     read_values    bytes of any known format ⟶ arrays and scalars, checked against the types wanted
     write_values   the way back, as text, binary or `.npy`
-    random_values  reproducible inputs for `random input` blocks
+    random_value   reproducible inputs for `random input` blocks
     compare_values what differs between a result and what was expected
 
 Text and binary values may stand in one file. gzip around a file is undone. Faults are diagnostics with codes D01xx.
@@ -42,7 +42,7 @@ MOST_WRITTEN = 8  # elements of a value that a hint writes out
 
 __all__ = [
     "TOLERANCE", "Format", "Value", "ValueType", "compare_values", "default_limit", "does_not_fit", "epsilon",
-    "random_value", "random_values", "read_values", "shape_text", "type_of", "write_value", "write_values",
+    "random_value", "read_values", "shape_text", "type_of", "write_value", "write_values",
 ]  # fmt: skip
 
 
@@ -187,12 +187,6 @@ def write_values(values: Iterable[Value], form: Format) -> bytes:
 
 
 # ---- random values
-
-
-def random_values(types: Iterable[tuple[Prim, tuple[int, ...]]], seed: int = 0) -> list[Value]:
-    """A value for each type and shape. The same seed gives the same values on every machine and NumPy."""
-    source = np.random.PCG64(seed)
-    return [random_value(source, prim, shape) for prim, shape in types]
 
 
 def random_value(source: np.random.PCG64, prim: Prim, shape: tuple[int, ...]) -> Value:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ..ir.types import Prim
 from ..kernels.devices.cpu.library.interface import Entry, Interface, Value
 
@@ -69,17 +67,6 @@ def param(name: str, value: Value) -> str:
     """A parameter: an array by its place."""
     return f"const {result(name, value)}" if value.rank else f"{TYPES[value.prim]} {value.name}"
 
-
-def symbols(interface: Interface) -> Iterator[str]:
-    """The functions that the header declares."""
-    yield from (f"{interface.name}_{function}" for function in FUNCTIONS)
-    yield from (one.symbol for one in interface.entries)
-
-
-FUNCTIONS = (
-    "context_new", "context_free", "context_target", "failure", "release", "setting_count", "setting_name", "get",
-    "set", "load_tuning",
-)  # fmt: skip
 
 CONFIGS = {
     "cpu": """\

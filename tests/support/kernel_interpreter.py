@@ -12,7 +12,7 @@ from soac.ir.types import Const, Prim, i64
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.disk_cache import Cache
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.lanes.checks import RECORD_WORDS
+from soac.kernels.lanes.checks import MAX_VALUES
 from soac.kernels.passes.choose_lanes import LaneSettings
 
 from .compiled_kernels import compile_kernels
@@ -214,7 +214,7 @@ class Runner:
 
     def __call__(self, arrays: Arrays, scalars: dict[str, Value], blocks: int, first: int = 0) -> np.ndarray:
         """Run `blocks` blocks from `first` on; gives the failure record."""
-        record = np.zeros(RECORD_WORDS, np.int64)
+        record = np.zeros(1 + MAX_VALUES, np.int64)
         start = -(-self.arena.ctypes.data // 64) * 64
         table = np.array([start, 0, ARENA_BYTES], np.int64)
         slots = argument_slots(self.kernel, record, table, arrays, scalars)

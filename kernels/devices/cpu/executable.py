@@ -43,7 +43,6 @@ from .runtime.assembly import INLINE_WORK, Status
 if TYPE_CHECKING:
     from ..host_runner import Code
 
-INFINITY = 2**63 - 1
 WORKERS = os.cpu_count() or 1
 Convert = Callable[[FunDef, Sequence[Any]], Sequence[np.ndarray | np.generic]]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soac.frontend.compile import compile_file, compile_text
+from soac.frontend.compile import compile_text
 from soac.ir.core import Apply, Assert, Attr, Loop, PrimOp, Prog, Screma
 from soac.ir.errors import CompileError, RunError
 from soac.ir.interpret import interpret
@@ -175,13 +175,17 @@ def write(folder: Path, files: dict[str, str]) -> Path:
     return folder / "main.soac"
 
 
+def _compiled(file: Path) -> Prog:
+    return compile_text(file.read_text(), str(file))
+
+
 def test_imports_are_found_beside_the_importer(tmp_path: Path) -> None:
     files = {
         "main.soac": 'import "lib/a"\nimport "lib/b"\ndef main (x: i32) = a x + b x',
         "lib/a.soac": 'import "b"\ndef a (x: i32) = b x * 2\nlocal def hidden = 1i32',
         "lib/b.soac": "def b (x: i32) = x + 1\nentry main (x: i32) = x",
     }
-    prog = compile_file(write(tmp_path, files))
+    prog = _compiled(write(tmp_path, files))
     assert [fun.entry.name for fun in prog.functions if fun.entry] == ["main"]
 
 
@@ -194,7 +198,7 @@ def test_imports_do_not_depend_on_the_spelling_of_the_path(
     (path.parent / "sub").mkdir()
     (path.parent / "link").symlink_to(path.parent)
     monkeypatch.chdir(path.parent if spelling == "main.soac" else path.parent / "sub")
-    assert interpret(compile_file(spelling), "main", values("1i32"))[0] == [2]
+    assert interpret(_compiled(Path(spelling)), "main", values("1i32"))[0] == [2]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +213,7 @@ def test_imports_do_not_depend_on_the_spelling_of_the_path(
 )  # fmt: skip
 def test_faulty_imports(tmp_path: Path, files: dict[str, str], message: str) -> None:
     with pytest.raises(CompileError, match=message):
-        compile_file(write(tmp_path, files))
+        _compiled(write(tmp_path, files))
 
 
 # ---- failures while running ---------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scripts.parse_tables import GRAMMAR, OPTIONS, TABLES, analyse, tables
 from soac.frontend.parsing import parse
 from soac.frontend.parsing.lexer import FastLexer
-from soac.frontend.parsing.parse import parse_module, require_entry
+from soac.frontend.parsing.parse import parse_module
 from soac.frontend.source import syntax as s
 from soac.frontend.source.atoms import Ident, Lit, Operator, PLit, PVar, TEName
 from soac.frontend.source.declarations import TypeDec, ValDec
@@ -541,13 +541,6 @@ def test_decode_source() -> None:
         CompileError, match=r"(?m)`t\.soac` is larger than 4 MiB$"
     ):  # readers stop there: its size is not known
         decode_source(b" " * (MAX_SOURCE + 1), "t.soac")
-
-
-def test_require_entry() -> None:
-    require_entry(parse_module("entry f x = x", "t.soac"))
-    require_entry(parse_module("def main x = x", "t.soac"))
-    with pytest.raises(CompileError, match="no entry point"):
-        require_entry(parse_module("", "t.soac"))
 
 
 # ---- the grammar, and Lark's tables of it

@@ -101,6 +101,7 @@ def test_error(text: str, code: str, place: str | None, part: str) -> None:
 
 def test_hints() -> None:
     assert only_error("def f (xs: []i32) = lenght xs").hint == "did you mean `length`?"
+    assert only_error("def f (xs: []i32) = mpa (+1) xs").hint == "did you mean `map`?"
     for indexed in ("xs [0]", "(iota 3) [1]", "[1, 2] [0]"):
         assert only_error(f"def f (xs: []i32) = {indexed}").hint == "an index has no blank before it: `xs[i]`"
     assert only_error('def f = "ab"[0]').hint == 'to index a string, write `("..")[i]`'

@@ -19,7 +19,6 @@ from soac.kernels.analysis.collectives import (
     BLOCK_SIZE,
     THREAD,
     WARP,
-    WARPGROUP,
     Ambiguous,
     Cluster,
     CollectiveType,
@@ -43,6 +42,8 @@ from soac.kernels.analysis.collectives import (
     whole,
 )
 from soac.kernels.kernel_ir import nodes as kir
+
+WARPGROUP = Unit("warpgroup", (BLOCK_SIZE,), (Size(128),))
 
 
 def loops(cluster: Cluster, *nest: tuple[str, Unit, int]) -> Tiling:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from soac.data.dataset_types import Bounds, bounds_of, convert, drawn_of, generate, read_as, wanted_of
-from soac.data.read_write import Format, random_values, read_values, write_values
+from soac.data.read_write import Format, random_value, read_values, write_values
 from soac.ir.errors import DataError
 from soac.ir.types import Prim
 from tests.support.command_line import Command
@@ -21,7 +21,8 @@ from tests.support.command_line import Command
 def test_generate_is_what_random_inputs_are(command: Command) -> None:
     text = command("dataset", "-g", "[2][3]f32", "-g", "i8", "--generate=[4]bool", "--seed", 7).clean().out
     made = read_values(text.encode(), "out")
-    drawn = random_values([(Prim.F32, (2, 3)), (Prim.I8, ()), (Prim.BOOL, (4,))], 7)
+    source = np.random.PCG64(7)
+    drawn = [random_value(source, *one) for one in ((Prim.F32, (2, 3)), (Prim.I8, ()), (Prim.BOOL, (4,)))]
     assert [(a.dtype, a.tolist()) for a in made] == [(b.dtype, b.tolist()) for b in drawn]
     assert command("dataset", "generate", "-g", "[2][3]f32", "-g", "i8", "-g", "[4]bool", "--seed=7").out == text
     assert command("dataset", "-g", "[2][3]f32", "-g", "i8", "-g", "[4]bool").out != text

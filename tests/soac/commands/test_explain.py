@@ -90,7 +90,7 @@ def test_locvolcalib_nests_guards_in_the_time_loop(command: Command) -> None:
     entry = explained(command, ROOT / "programs" / "locvolcalib.soac", "-e", "main")
     outermost, inside, *inner = guards(entry["steps"])
     assert (outermost["parallelism"], outermost["under"]) == ("outer", [])
-    assert (inside["parallelism"], inside["fits"]) == ("min(nx, ny)", "nx*ny <= 16384")
+    assert (inside["parallelism"], inside["fits"]) == ("min(ny, nx)", "nx*ny <= 16384")
     steps = guards(inside["else"])
     assert [(g["parallelism"], g["fits"] is None) for g in inner if "outer" in g["threshold"]] == [
         ("outer*ny", True), ("outer*nx", True)
@@ -106,7 +106,7 @@ def test_locvolcalib_nests_guards_in_the_time_loop(command: Command) -> None:
 def test_icfp_has_versions_by_name(command: Command) -> None:
     entry = explained(command, ROOT / "programs" / "icfp.soac", "-e", "main")
     found = [(guard["parallelism"], guard["fits"]) for guard in guards(entry["steps"])]
-    assert found[:2] == [("m", None), ("m", "m <= 16384")]
+    assert found[:2] == [("m*262144//(if m < 8 then 262145 else 1)", None), ("m", "m <= 16384")]
     rest = [tuple(text and re.sub(r"_\d+", "", text) for text in guard) for guard in found[2:]]
     balance = "max((m*m + elements)*3//((longest + 1)*2), if elements < 16384 then elements else 0)"
     mean = "if longest <= longest then elements//max(m*m, 1) else 0"
@@ -145,9 +145,20 @@ def test_every_kernel_is_in_the_tree(command: Command, program: str) -> None:
 
 def test_numbers_of_blocks_are_formulas(command: Command) -> None:
     out = command("explain", MATMUL, "-e", "main").clean().out
-    lines = [line for line in out.splitlines() if "main_ys_combine" in line and "unless" in line]
+    lines = [line for line in out.splitlines() if "main_ys_combine" in line]
     assert lines
     assert all("[n*m blocks]" in line for line in lines)
+
+
+def test_kernels_stand_below_the_conditions_around_them(command: Command) -> None:
+    lines = command("explain", MATMUL, "-e", "main").clean().out.splitlines()
+    one = next(k for k, line in enumerate(lines) if line.strip() == "if m == 1:")
+    then, orelse, other = lines[one + 1 : one + 4]
+    begin = " " * lines[one].index("if")
+    assert then.startswith(f"{begin}  main_ys_")
+    assert orelse == f"{begin}else:"
+    assert other.startswith(f"{begin}  main_ys_narrow_")
+    assert not [line for line in lines if "blocks]" in line and not line.endswith("blocks]")]
 
 
 # ---- settings ----------------------------------------------------------------------------------------------------
@@ -184,7 +195,7 @@ def test_forced_runs_say_so(command: Command) -> None:
 
 def test_guards_in_loops_are_counted(command: Command) -> None:
     program = ROOT / "programs" / "icfp.soac"
-    settings = ("suff_outer_0=100", "suff_intra_0=100", "suff_outer_1=1", "suff_even_0=1")
+    settings = ("suff_even_0=100", "suff_intra_0=100", "suff_even_1=1", "suff_outer_0=1")
     params = [word for setting in settings for word in ("--param", f"main.ys.{setting}")]
     entry = explained(command, program, "3", "[[1, 2], [3, 4]]", *params)
     taken = [[(t["side"], t["times"]) for t in guard["taken"]] for guard in guards(entry["steps"])]

@@ -175,6 +175,7 @@ CASES = [
     Case(36, tuned("main.threads=100000\n"), RUN, 0, "warning[T0104]"),
     Case(37, tuned("#" * (1 << 21)), RUN, 1, "pass --no-tuning", ({}, (*RUN, "--no-tuning"))),
     Case(38, SUM, ("run", "b.soac"), 2, "File 'b.soac' does not exist"),
+    Case(38, {"product.soac": SUM}, ("run", "prodcut.soac"), 2, "Did you mean 'product.soac'?"),
     Case(38, SUM, ("check", "."), 2, "is a directory"),
     Case(38, SUM, ("rnu", "a.soac"), 2, "Did you mean `run`?", (SUM, RUN)),
     Case(38, {"-x.soac": SUM}, ("run", "-x.soac", "[1, 2]"), 0, "3i32"),

@@ -7,6 +7,7 @@ import io
 import struct
 import time
 import zipfile
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,14 @@ from soac.data.read_write import (
     Format,
     ValueType,
     compare_values,
-    random_values,
+    random_value,
     read_values,
     shape_text,
     type_of,
     write_value,
     write_values,
 )  # fmt: skip
+from soac.data.value import Value
 from soac.ir.errors import DataError, Diagnostic
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim
@@ -387,6 +389,11 @@ def test_large_arrays_are_fast() -> None:
 
 
 # ---- random values and comparison
+
+
+def random_values(types: Sequence[tuple[Prim, tuple[int, ...]]], seed: int = 0) -> list[Value]:
+    source = np.random.PCG64(seed)
+    return [random_value(source, prim, shape) for prim, shape in types]
 
 
 def test_random_values_repeat() -> None:

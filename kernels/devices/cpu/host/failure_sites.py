@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .....ir import scalar
-from .....ir.errors import IRError, Loc, RunError
+from .....ir.errors import IRError, Loc, RunError, run_error
 from .....ir.ops import Op, operand_types
 from .....ir.records import dataclass
 from .....ir.recursion import too_many_calls
@@ -17,7 +17,7 @@ from .....ir.scalar import DTYPES
 from .....ir.types import Prim
 from ...device import Scalar
 from ...host_memory import no_room
-from ...run_errors import check_bounds, run_error, show_scalar
+from ...run_errors import check_bounds, show_scalar
 
 
 @dataclass(frozen=True, slots=True)
