@@ -24,6 +24,7 @@ from .flatten.invariant_parts import hoist_invariant_parts
 from .flatten.memory.fuse_points import fuse_points
 from .flatten.memory.fuse_stencils import fuse_stencils
 from .flatten.memory.in_place import in_place
+from .flatten.memory.interior_updates import interior_updates
 from .flatten.memory.merge_writes import merge_writes
 from .flatten.safety import safety_warnings
 from .flatten.simplify.driver import simplify
@@ -80,6 +81,7 @@ FLAT_PASSES: tuple[tuple[str, Pass], ...] = (
     ("fuse-points", fuse_points),
     ("fuse-stencils", fuse_stencils),
     ("in-place", in_place),
+    ("interior-updates", interior_updates),
 )
 TILE = "tile"
 

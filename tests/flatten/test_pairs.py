@@ -11,6 +11,7 @@ from soac.flatten.invariant_parts import hoist_invariant_parts
 from soac.flatten.memory.fuse_points import fuse_points
 from soac.flatten.memory.fuse_stencils import fuse_stencils
 from soac.flatten.memory.in_place import in_place
+from soac.flatten.memory.interior_updates import interior_updates
 from soac.flatten.memory.merge_writes import merge_writes
 from soac.flatten.simplify.driver import simplify
 from soac.flatten.unroll import unroll
@@ -33,6 +34,11 @@ def test_fuse_gives(path: Path, update: bool) -> None:
 @pytest.mark.parametrize("path", pairs("inplace"), ids=lambda path: path.stem)
 def test_in_place_gives(path: Path, update: bool) -> None:
     assert_pair(path, in_place, update, Stage.FLAT)
+
+
+@pytest.mark.parametrize("path", pairs("interior"), ids=lambda path: path.stem)
+def test_interior_updates_gives(path: Path, update: bool) -> None:
+    assert_pair(path, interior_updates, update, Stage.FLAT)
 
 
 @pytest.mark.parametrize("path", pairs("parts"), ids=lambda path: path.stem)
