@@ -74,10 +74,16 @@ class Source:
 
 @dataclass(slots=True)
 class Deferred(Generic[Made]):
-    """A program that is compiled, or lowered, when somebody looks at how."""
+    """A program that is compiled, or lowered, when somebody looks at how. `before`: what it is made from."""
 
     compile: Callable[[], Made]
+    before: Deferred[Any] | None = None
     done: Made | None = None
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the compiler has run for it."""
+        return self.done is not None or (self.before is not None and self.before.is_begun)
 
     def get(self) -> Made:
         if self.done is None:
@@ -414,7 +420,7 @@ def build(source: Source) -> Program:
         return Program(source, Deferred(lambda: compiled), stored.facts_of(compiled), runnable, {})
     text, file, reach = source.text, source.file, source.reach
     flat = Deferred(lambda: with_entries(flat_prog(text, file, reach), file))
-    stages = Deferred(lambda: lowered(flat.get()))
+    stages = Deferred(lambda: lowered(flat.get()), flat)
     found = stored.find(text, file, reach, flat.get)
     if found is None:
         with paused_collector(), runtime_beside():

@@ -48,9 +48,6 @@ def _warnings(file: Path, performance: bool, reach: Reach) -> tuple[Diagnostic, 
         return source.warnings
     from ..api import compile_prog, with_entries
     from ..performance.checks import performance_warnings
-    from ..performance.summary import keep
 
     compiled = with_entries(compile_prog(text, str(file), reach=reach), str(file))
-    found = performance_warnings(compiled)
-    keep(text, str(file), reach, len(found))
-    return (*compiled.warnings, *found)
+    return (*compiled.warnings, *performance_warnings(compiled))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import click
@@ -114,14 +113,12 @@ def _run(
     session = open_program(file, settings)
     name = entry or default_entry(session.program.entries)
     args = gather(session.program.function(name), data, max_input)
-    begin = monotonic()
     with waiting(f"running {name}"):
         results, reached = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
-    seconds = monotonic() - begin
     if (why := misfits(session.forced, reached)) is not None:
         click.echo(f"skipped: {why}", err=True)
     click.echo(write_values(results, Format.BINARY if binary else Format.TEXT), nl=False)
-    if (slow := summary(session.program, seconds)) is not None:
+    if (slow := summary(session.program)) is not None:
         click.echo(slow, err=True)
     return 0
 

@@ -1,7 +1,7 @@
 """How many performance warnings a program has, in one line for commands that do something else.
 
-To count them, all versions are lowered, which takes as long as a first result. So they are counted where that is
-little beside what is done (`soac check --performance`, `bench`, calls of several seconds), and kept on disk.
+They are counted when a program has been compiled, and kept beside what is compiled: a program that is found on disk is
+not compiled for them.
 """
 
 from __future__ import annotations
@@ -9,30 +9,14 @@ from __future__ import annotations
 from hashlib import sha256
 
 from ..api import Program
-from ..frontend.source.text import Reach
 from ..kernels.devices import disk_cache as disk
 from ..kernels.devices.cpu.runtime import jit
 from ..program_cache import key
 
-LONG = 5.0
-"""Seconds of a call that are many, compared with the time in which all versions are lowered."""
 
-
-def summary(program: Program, seconds: float = LONG) -> str | None:
-    """`2 performance warnings (..)`; None if there are none, or they are not worth counting for `seconds` of work."""
-    source = program.source
-    if source.device != "cpu":
-        return None
-    data = disk.get(jit.user_cache(), _place(source.text, source.file, source.reach))
-    if data is not None and data.isdigit():
-        return summary_of(int(data), source.file)
-    if seconds < LONG:
-        return None
-    from .checks import performance_warnings
-
-    count = len(performance_warnings(program.compiled))
-    keep(source.text, source.file, source.reach, count)
-    return summary_of(count, source.file)
+def summary(program: Program) -> str | None:
+    """`2 performance warnings (..)`; None if there are none, or they were not counted."""
+    return summary_of(_count(program), program.source.file)
 
 
 def summary_of(count: int, file: str) -> str | None:
@@ -42,10 +26,16 @@ def summary_of(count: int, file: str) -> str | None:
     return f"{count} performance warning{'' if count == 1 else 's'}; `soac check --performance {file}` explains"
 
 
-def keep(text: str, file: str, reach: Reach, count: int) -> None:
-    """Keep how many warnings a program has."""
-    disk.put(jit.user_cache(), _place(text, file, reach), str(count).encode())
+def _count(program: Program) -> int:
+    source = program.source
+    if source.device != "cpu":
+        return 0
+    place = sha256(f"performance {key(source.text, source.file, source.reach)}".encode()).hexdigest()
+    if not program.stages.is_begun:
+        data = disk.get(jit.user_cache(), place)
+        return int(data) if data is not None and data.isdigit() else 0
+    from .checks import performance_warnings
 
-
-def _place(text: str, file: str, reach: Reach) -> str:
-    return sha256(f"performance {key(text, file, reach)}".encode()).hexdigest()
+    count = len(performance_warnings(program.compiled))
+    disk.put(jit.user_cache(), place, str(count).encode())
+    return count
