@@ -21,7 +21,7 @@ from .....ir.records import dataclass
 from ....llvm.text import PERMUTE
 from ... import disk_cache as disk
 from ...disk_cache import Cache
-from .compression import has_permutations, with_permutations
+from .avx2 import for_avx2, has_avx2_alone
 from .extrema import MARK, by_range, has_range, written_out
 from .object_symbols import undefined_symbols
 from .permutations import by_elements
@@ -195,8 +195,8 @@ def optimised(
     ranges = has_range(target.features)
     if target.triple.startswith("x86_64") and not ranges:
         texts = tuple(map(written_out, texts))
-    if has_permutations(target.triple, target.features):
-        texts = tuple(map(with_permutations, texts))
+    if has_avx2_alone(target.triple, target.features):
+        texts = tuple(map(for_avx2, texts))
     module, *others = map(verified, texts)
     for other in others:
         module.link_in(other)
