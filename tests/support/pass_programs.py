@@ -103,7 +103,7 @@ def remainders(w: Writer) -> str:
     in reductions; and of sums with a number of the call, small or not."""
     t, s, n, m = w.type("i32", "u32", "i64", "u64"), w.type("i8", "u8", "i16", "u16"), w.size(), w.size(SMALL)
     w.array(s, n, m, low=-(1 << 17), high=1 << 17)
-    w.scalar(w.pick(0, 5, 1 << 20, (1 << 20) + 1, (1 << 31) - 1))
+    w.scalar((0, 5, 1 << 20, (1 << 20) + 1, (1 << 31) - 1)[w.number(0, 4)])
     c = w.pick(3, 7, 100, 127, 251, 255, 1009)
     k = w.pick("", " + k", " - k") if t in ("i32", "i64") else w.pick("", " + k")
     op = w.pick("%", "%%", "/", "//")
