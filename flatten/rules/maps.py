@@ -139,8 +139,12 @@ def _is_row(stm: Stm, own: set[Name]) -> bool:
 def _is_long(stm: Stm, own: set[Name]) -> bool:
     """Whether the row that a statement gives has a size that is the same for all points, and may have many elements."""
     sizes = stm.pat[0].type.shape
-    points = math.prod(int(size.value) if isinstance(size, Const) else FEW + 1 for size in sizes)
-    return points > FEW and own.isdisjoint(size.name for size in sizes if isinstance(size, Var))
+    return not is_small(sizes) and own.isdisjoint(size.name for size in sizes if isinstance(size, Var))
+
+
+def is_small(sizes: tuple[Atom, ...]) -> bool:
+    """Whether an array of these sizes is known to have few elements."""
+    return math.prod(int(size.value) if isinstance(size, Const) else FEW + 1 for size in sizes) <= FEW
 
 
 def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice: Choice, in_thread: Lambda) -> Rule:

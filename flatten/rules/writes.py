@@ -30,7 +30,7 @@ from ...ir.core import (
 )
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda, free_in_stm
-from ...ir.types import I64, Atom, Const, Name, Prim, Var
+from ...ir.types import I64, Atom, Name, Prim, Var
 from ..context.checked_indices import checked_places
 from ..context.distribute import Frontier, expand_owned, frontier, settle
 from ..context.late_rows import LateRows, late_rows
@@ -41,7 +41,7 @@ from ..context.trace import Rule
 from ..versions.parallelism import exploitable
 from ..versions.row_operators import row_operator
 from .interchange import element_reduction
-from .maps import distributable, enter_arrays
+from .maps import distributable, enter_arrays, is_small
 from .reductions import identity, walk_into
 
 # ---- what is overwritten ---------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     (param,) = stm.pat
     counts = tuple(dim.count for dim in dims if isinstance(dim, Slice))
     has_variant_size = not flow.is_regular((param.type,)) or not all(map(flow.is_invariant, counts))
-    if has_variant_size or all(isinstance(size, Const) for size in param.type.shape) or flow.relies_on_nest(stm):
+    if has_variant_size or is_small(param.type.shape) or flow.relies_on_nest(stm):
         return None
     wanted = frontier(flow, [n for n in free_in_stm(stm) if n != array]) if counts else frontier(flow, ())
     if wanted is None or (

@@ -2,7 +2,7 @@
 
 Known are ranges of names: a loop index, the element of an `iota`, a size, and inside a branch what its condition says.
 An index of the form x + c with 0 <= x + c and x + c < n is in bounds of a dimension n; so is x + y with y from l to m,
-if x + l and x + m are. Sizes do not wrap around.
+if x + l and x + m are. x % c is from 0 to c - 1, and x / c below n where x is below n c. Sizes do not wrap around.
 
 What is proved by ranges holds wherever the operands are known, so that an index marked safe may still be moved. That
 a body is executed at all, and its width therefore positive, holds only inside: it lets an index be hoisted as far as
@@ -105,12 +105,22 @@ def _spans(index: Atom, env: Env) -> Iterator[Span]:
         span = Span(rest, span.least + offset + bounds[0], span.most + offset + bounds[1])
 
 
-def _bounds(x: Atom, env: Env) -> tuple[int, int] | None:
-    """The least and the greatest value that a name which is not negative may have, where they are known."""
+def _bounds(x: Atom, env: Env, depth: int = DEPTH) -> tuple[int, int] | None:
+    """The least and the greatest value of a name which is not negative, or of the rest or quotient by a constant."""
     base, offset = linear(x, env)
+    if abs(offset) >= SMALL:
+        return None
+    match env.value_of(Var(base)) if base is not None and depth > 0 else None:
+        case PrimOp(Op.MOD, prim, (_, Const(_, c))) if prim.is_signed and 0 < c < SMALL:
+            return offset, int(c) - 1 + offset
+        case PrimOp(Op.DIV, prim, (y, Const(_, c))) if prim.is_signed and c > 0:
+            whole = _bounds(y, env, depth - 1)
+            return whole and (whole[0] // int(c) + offset, whole[1] // int(c) + offset)
+        case _:
+            pass
     known = env.range_of(base) if base is not None else NOTHING_KNOWN
     most = min((below for name, below in known.below if name is None), default=SMALL)
-    if known.low is None or known.low < 0 or most >= SMALL or abs(offset) >= SMALL:
+    if known.low is None or known.low < 0 or most >= SMALL:
         return None
     return known.low + offset, most - 1 + offset
 
@@ -271,9 +281,20 @@ def _is_below(atom: Atom, size: Atom, env: Env, depth: int, extra: int = 0) -> b
         case PrimOp(Op.MOD, prim, (_, y)) if prim.is_signed:
             return linear(y, env) == (limit, more)  # the divisor is a size, hence positive where it does not fail
         case PrimOp(Op.DIV | Op.QUOT, prim, (x, Const(_, c))) if prim.is_signed and c >= 1:
-            return _at_least_zero(x, env, depth - 1) and _is_below(x, size, env, depth - 1)
+            smaller = _is_below(x, size, env, depth - 1) or _is_below_multiple(x, int(c), (limit, more), env)
+            return _at_least_zero(x, env, depth - 1) and smaller
         case _:
             return False
+
+
+def _is_below_multiple(x: Atom, k: int, limit: Linear, env: Env) -> bool:
+    """Whether x < k (n + d), of a size n + d."""
+    base, offset = linear(x, env)
+    n, d = limit
+    found = env.range_of(base).below if base is not None and offset == 0 else ()
+    return any(
+        name is not None and n is not None and _multiple(name, env) == (n, k) and b <= k * d for name, b in found
+    )
 
 
 # ---- comparisons ------------------------------------------------------------------------------------------------

@@ -29,9 +29,10 @@ def range_of(prim: Prim) -> Interval:
     return (0, 1) if prim is Prim.BOOL else int_range(prim)
 
 
-def find_intervals(stms: tuple[KStm, ...]) -> Mapping[str, Interval]:
-    """Of the integer variables of a kernel's body; those that are missing may be anything."""
-    finder = _Finder(frozenset(name for stm in all_statements(stms) for name in names(*_made(stm))))
+def find_intervals(stms: tuple[KStm, ...], assumed: Mapping[str, Interval] | None = None) -> Mapping[str, Interval]:
+    """Of the integer variables of a kernel's body; those that are missing may be anything. `assumed`: of variables from
+    outside, what is to be taken for granted."""
+    finder = _Finder(frozenset(name for stm in all_statements(stms) for name in names(*_made(stm))), assumed or {})
     while True:
         finder.changed = False
         finder.statements(stms)
@@ -49,8 +50,9 @@ class _Finder:
     """`made`: the variables of the body, others may be anything; `found`: what has been seen of them, wide where it
     still grows after `ROUNDS`."""
 
-    def __init__(self, made: frozenset[str]) -> None:
+    def __init__(self, made: frozenset[str], assumed: Mapping[str, Interval]) -> None:
         self.made = made
+        self.assumed = assumed
         self.found: dict[str, Interval] = {}
         self.changed = False
         self.rounds = 0
@@ -61,7 +63,7 @@ class _Finder:
             return None
         if isinstance(x, Const):
             return int(x.value), int(x.value)
-        return self.found.get(x.name) if x.name in self.made else range_of(x.prim)
+        return self.found.get(x.name) if x.name in self.made else self.assumed.get(x.name, range_of(x.prim))
 
     def put(self, var: KVar, interval: Interval | None) -> None:
         """A value that a variable may have besides those seen."""

@@ -80,7 +80,7 @@ def _loads(stms: tuple[KStm, ...], ways: Ways, lanes: bool, loop: bool) -> Itera
             case kir.KLet(_, kir.KLoad(array, index)) if lanes and array.space is Space.GLOBAL:
                 if _is_far(ways, index) if loop else _is_wide(ways, index):
                     yield Load(array.name.rpartition("_")[0] or array.name, loop)
-            case kir.KIf(_, then, orelse) if _has_lanes(then) and _has_lanes(orelse):
+            case kir.KIf(_, then, orelse) if has_lanes(then) and has_lanes(orelse):
                 sides = [tuple(_loads(side, ways, lanes, loop)) for side in (then, orelse)]
                 yield from min(sides, key=len)
             case _:
@@ -109,7 +109,8 @@ def _is_wide(ways: Ways, index: kir.Operand) -> bool:
             return False
 
 
-def _has_lanes(stms: tuple[KStm, ...]) -> bool:
+def has_lanes(stms: tuple[KStm, ...]) -> bool:
+    """Whether there are lanes in some statements."""
     return any(isinstance(stm, LANES) for stm in all_statements(stms))
 
 
@@ -125,7 +126,7 @@ def _divisions(stms: tuple[KStm, ...], facts: Facts, lanes: bool) -> Iterator[Op
             case kir.KLet(var, kir.KOp(op, prim, (x, y))) if lanes and op in DIVISIONS and prim.is_int:
                 if not isinstance(y, Const) and _is_divided_in_lanes(facts, x) and var.name in wanted:
                     yield op
-            case kir.KIf(_, then, orelse) if _has_lanes(then) and _has_lanes(orelse):
+            case kir.KIf(_, then, orelse) if has_lanes(then) and has_lanes(orelse):
                 yield from min([tuple(_divisions(side, facts, lanes)) for side in (then, orelse)], key=len)
             case _:
                 for inner in children(stm):

@@ -1,21 +1,23 @@
-"""Checks over what lanes compute: searches that go with the index, and bytes that are computed with in 64 bits."""
+"""Checks over what lanes compute: searches that go with the index, bytes in 64 bits, and bytes that are looked up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ..ir.core import Index, Loop, PrimOp, Soac, Stm
 from ..ir.ops import COMPARISONS, DIVISIONS, Op
-from ..kernels.analysis.intervals import find_intervals
+from ..kernels.analysis.intervals import Interval, find_intervals
 from ..kernels.analysis.uniformity import Affine, Facts, Varying, depending, find_facts
 from ..kernels.kernel_ir import nodes as kir
 from ..kernels.kernel_ir.nodes import Kernel, KStm, KVar, Space
 from ..kernels.kernel_ir.traverse import all_statements, assigned, children, names, rhs_operands
-from .kernels import LANES
+from .kernels import LANES, has_lanes
 from .subject import Finding, Subject, inside
 
 NARROW, WIDE = 16, 64
 """Bits of elements of which a vector holds many, and of numbers of which it holds few."""
+FEW = 16
+"""Elements of a table that is called small."""
 FITS = 1 << 31
 """Numbers below it need no 64 bits: LLVM computes with 32 then."""
 
@@ -86,6 +88,34 @@ def _asks(stm: kir.KLet, seen: frozenset[str], facts: Facts) -> bool:
             return False
 
 
+def small_tables(subject: Subject, stm: Stm) -> Iterator[Finding]:
+    """W0510: elements of 16 bits or less taken out of a few, at numbers that each point computes."""
+    found = [[one for kernel in row for one in looked_up(kernel)] for row in subject.alternatives(stm)]
+    if found and all(found):
+        array = min(one for row in found for one in row)
+        reads = (s for s in inside(stm.exp) if isinstance(s.exp, Index) and s.exp.array.base == array)
+        label = f"each point takes one of at most {FEW} small elements, which no vector does at once"
+        hint = "compute the element from the number (`if x < 10 then x + 48 else x + 87`)"
+        yield Finding(next((s.loc for s in reads), stm.loc), "a lookup in a small table", label, hint)
+
+
+def looked_up(kernel: Kernel) -> tuple[str, ...]:
+    """The arrays, as the source calls them, of which lanes read small elements at one of the first `FEW` places."""
+    facts, intervals = find_facts(kernel.body), find_intervals(kernel.body)
+    found: list[str] = []
+    for stm in _of_lanes(kernel.body, False):
+        match stm:
+            case kir.KLet(_, kir.KLoad(array, KVar() as at)) if (
+                array.prim.bits <= NARROW and array.space is Space.GLOBAL
+            ):
+                least, greatest = intervals.get(at.name, (-1, FEW))
+                if least >= 0 and greatest < FEW and isinstance(facts.of(at), Varying):
+                    found.append(array.name.rpartition("_")[0] or array.name)
+            case _:
+                pass
+    return tuple(found)
+
+
 def wide_arithmetic(subject: Subject, stm: Stm) -> Iterator[Finding]:
     """W0509: elements of 16 bits or less, of which products and quotients are made in 64 bits."""
     found = [[op for kernel in row for op in widened(kernel)] for row in subject.alternatives(stm)]
@@ -111,36 +141,56 @@ def widened(kernel: Kernel) -> tuple[Op, ...]:
     stores = [s.array for s in stms if isinstance(s, kir.Store)]
     if not loads or not stores or any(array.prim.bits > NARROW or array.prim.is_float for array in (*loads, *stores)):
         return ()
-    facts, intervals, wanted = find_facts(kernel.body), find_intervals(kernel.body), _stored(stms)
+    facts, intervals = find_facts(kernel.body), find_intervals(kernel.body)
+    whole, low = _stored(stms)
     found: list[Op] = []
     for stm in stms:
         match stm:
-            case kir.KLet(var, kir.KOp(op, prim, _)) if prim.is_int and prim.bits == WIDE and var.name in wanted:
-                least, greatest = intervals.get(var.name, (-FITS - 1, 0))
-                if (op is Op.MUL or op in DIVISIONS) and isinstance(facts.of(var), Varying):
-                    found += [op] if least < -FITS or greatest >= FITS else []
+            case kir.KLet(var, kir.KOp(op, prim, args)) if prim.is_int and prim.bits == WIDE:
+                numbers = [*args, var] if op in DIVISIONS else [var]
+                wanted = whole | low if op in DIVISIONS else whole if op is Op.MUL else frozenset()
+                if var.name in wanted and isinstance(facts.of(var), Varying):
+                    found += [] if all(_fits(intervals, x) for x in numbers) else [op]
             case _:
                 pass
     return tuple(found)
 
 
+def _fits(intervals: Mapping[str, Interval], x: kir.Operand) -> bool:
+    least, greatest = intervals.get(x.name, (-FITS - 1, 0)) if isinstance(x, KVar) else (0, 0)
+    return least >= -FITS and greatest < FITS
+
+
 def _of_lanes(stms: tuple[KStm, ...], lanes: bool) -> Iterator[KStm]:
+    """The statements of lanes; of two forms of a loop those of the first, which is the better one."""
     for stm in stms:
         if lanes:
             yield stm
-        for inner in children(stm):
-            yield from _of_lanes(inner, lanes or isinstance(stm, LANES))
+        match stm:
+            case kir.KIf(_, then, orelse) if not lanes and has_lanes(then) and has_lanes(orelse):
+                yield from _of_lanes(then, lanes)
+            case _:
+                for inner in children(stm):
+                    yield from _of_lanes(inner, lanes or isinstance(stm, LANES))
 
 
-def _stored(stms: tuple[KStm, ...]) -> frozenset[str]:
-    """What stored values are made of, by operations alone."""
-    found = {name for s in stms if isinstance(s, kir.Store) for name in names(s.value)}
+LOW = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.AND, Op.OR, Op.XOR})
+"""Operations whose low bits are made of low bits."""
+
+
+def _stored(stms: tuple[KStm, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """What stored values are made of, by operations alone, and of what they need low bits alone."""
+    found, low = {name for s in stms if isinstance(s, kir.Store) for name in names(s.value)}, set[str]()
     for stm in reversed(stms):
         match stm:
-            case kir.KLet(var, kir.KOp() | kir.KConvert() as rhs) if var.name in found:
+            case kir.KLet(var, kir.KConvert(source, target, x)) if var.name in found | low and source.is_int:
+                (low if target.bits < source.bits or var.name not in found else found).update(names(x))
+            case kir.KLet(var, kir.KOp(op, _, args)) if var.name in low - found and op in LOW:
+                low |= names(*args)
+            case kir.KLet(var, kir.KOp() | kir.KConvert() as rhs) if var.name in found | low:
                 found |= names(*rhs_operands(rhs))
-            case kir.Declare(var, value) | kir.Assign(var, value) if var.name in found:
-                found |= names(value)
+            case kir.Declare(var, value) | kir.Assign(var, value) if var.name in found | low:
+                (found if var.name in found else low).update(names(value))
             case _:
                 pass
-    return frozenset(found)
+    return frozenset(found), frozenset(low)

@@ -100,19 +100,22 @@ def nests(w: Writer) -> str:
 
 def remainders(w: Writer) -> str:
     """Divisions by constants of what comes from narrower types, or is a rest already: of elements, in loops of threads,
-    in reductions."""
+    in reductions; and of sums with a number of the call, small or not."""
     t, s, n, m = w.type("i32", "u32", "i64", "u64"), w.type("i8", "u8", "i16", "u16"), w.size(), w.size(SMALL)
     w.array(s, n, m, low=-(1 << 17), high=1 << 17)
+    w.scalar((0, 5, 1 << 20, (1 << 20) + 1, (1 << 31) - 1)[w.number(0, 4)])
     c = w.pick(3, 7, 100, 127, 251, 255, 1009)
+    k = w.pick("", " + k", " - k") if t in ("i32", "i64") else w.pick("", " + k")
     op = w.pick("%", "%%", "/", "//")
-    rest = f"(\\x -> ({t}.{s} x + {w.number(0, 300)}) {op} {c})"
+    rest = f"(\\x -> ({t}.{s} x + {w.number(0, 300)}{k}) {op} {c})"
     row = w.pick(
         f"map {rest} xs",
         f"map (\\x -> let y = {rest} x in (y * {w.number(1, 9)} + y) {w.pick('%', '/')} {c}) xs",
         f"[loop h = {w.number(0, 9)} for i < m do (h * {w.number(1, 99)} + {rest} xs[i]) {op} {c}]",
         f"[{w.pick('reduce', 'reduce_comm')} (\\a b -> (a + b) % {c}) 0 (map (\\x -> {t}.{s} x % {c}) xs)]",
     )
-    return f"entry main [n][m] (xss: [n][m]{s}): {t} = {t}.sum (flatten (map (\\xs -> {row}) xss))"
+    whole = f"let k = {t}.i64 k in {t}.sum (flatten (map (\\xs -> {row}) xss))"
+    return f"entry main [n][m] (xss: [n][m]{s}) (k: i64): {t} = {whole}"
 
 
 def stores(w: Writer) -> str:

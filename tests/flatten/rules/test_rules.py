@@ -173,6 +173,12 @@ RULES = {
         "map (\\y -> replicate (m + 2) y with [i64.i32 (y % 2)] = 7 with [m] = y * y) ys",
         {Rule.G2, Rule.UPDATE},
     ),
+    "elements of a row of known size replaced": (
+        "[n][9]i32",
+        "map (\\y -> replicate 9 y with [i64.i32 (y % 9)] = 7 with [8] = y * y) ys",
+        {Rule.UPDATE},
+    ),
+    "an element of a short row replaced": ("[n][8]i32", "map (\\y -> replicate 8 y with [7] = 1) ys", {Rule.G1}),
     "an element replaced by another": (
         "[n][]i64",
         "map (\\y -> let is = iota (m + 2) with [m] = i64.i32 y in is with [i64.i32 (y % 2)] = is[m]) ys",

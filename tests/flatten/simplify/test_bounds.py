@@ -104,5 +104,28 @@ def test_proofs_are_as_deep_as_they_may_be(step: str) -> None:
 def are_safe(place: str) -> bool:
     """Whether an element of n rows at this place is known to be in bounds, i and j counting the rows."""
     text = f"entry main [n] (xs: [n]i64): []i64 = map (\\i -> i64.sum (map (\\j -> j + xs[{place}]) (iota n))) (iota n)"
+    return all_safe(text)
+
+
+WINDOW = "entry main [c][h] (xs: [c][h]i64): [][]i64 = tabulate_2d (c * 9) (h - 2) (\\q i -> xs[{}, {}])"
+
+
+@pytest.mark.parametrize(
+    ("plane", "row"),
+    [("q / 9", "i + q % 9 / 3"), ("q / 9", "i + q % 3"), ("q / 9", "i + (i + q - 5) % 3")],
+)
+def test_rests_and_quotients_by_constants_have_bounds(plane: str, row: str) -> None:
+    assert all_safe(WINDOW.format(plane, row))
+
+
+@pytest.mark.parametrize(
+    ("plane", "row"), [("q / 8", "i"), ("(q + 1) / 9", "i"), ("q / 9", "i + q % 4"), ("q / 9", "i + q % 9 / 2")]
+)
+def test_others_are_too_large(plane: str, row: str) -> None:
+    assert not all_safe(WINDOW.format(plane, row))
+
+
+def all_safe(text: str) -> bool:
+    """Whether all elements that a program reads are known to be in bounds."""
     prog = simplify(compile_text(text, "bounds.soac"))
     return all(stm.exp.safe for body in prog.bodies for stm in all_stms(body) if isinstance(stm.exp, Index))

@@ -21,6 +21,7 @@ from .....ir.records import dataclass
 from ....llvm.text import PERMUTE
 from ... import disk_cache as disk
 from ...disk_cache import Cache
+from .avx2 import for_avx2, has_avx2_alone
 from .extrema import MARK, by_range, has_range, written_out
 from .object_symbols import undefined_symbols
 from .permutations import by_elements
@@ -155,7 +156,7 @@ def identity() -> tuple[str, ...]:
     """Everything but the text that decides about the object."""
     here = host()
     version = ".".join(map(str, llvm.llvm_version_info))
-    return "jit-5", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
+    return "jit-6", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
 
 
 # ---- compile -----------------------------------------------------------------------------------------------------
@@ -194,6 +195,8 @@ def optimised(
     ranges = has_range(target.features)
     if target.triple.startswith("x86_64") and not ranges:
         texts = tuple(map(written_out, texts))
+    if has_avx2_alone(target.triple, target.features):
+        texts = tuple(map(for_avx2, texts))
     module, *others = map(verified, texts)
     for other in others:
         module.link_in(other)

@@ -1,0 +1,114 @@
+"""What a vector keeps is moved to its front and stored: as the processor does it, and by the permutations of AVX2."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from soac.kernels.devices.cpu.runtime import jit
+from soac.kernels.devices.cpu.runtime.avx2 import COMPRESS, for_avx2, has_avx2_alone
+
+HERE = jit.host()
+AVX2 = replace(HERE, cpu="x86-64-v3", features="+avx2,+bmi,+bmi2,+popcnt")
+KINDS = [(32, 8), (32, 16), (64, 4), (64, 8)]
+
+
+def module(bits: int, lanes: int) -> str:
+    """A function that stores the elements of a vector that a word of bits keeps, side by side."""
+    t, flags, kind = f"<{lanes} x i{bits}>", f"<{lanes} x i1>", f"v{lanes}i{bits}"
+    steps = ", ".join(f"i32 {lane}" for lane in range(lanes))
+    return f"""
+declare {t} @{COMPRESS}.{kind}({t}, {flags}, {t})
+declare void @llvm.masked.store.{kind}.p0({t}, ptr, i32, {flags})
+declare i64 @llvm.ctpop.i64(i64)
+define void @keep(ptr %out, ptr %a, i64 %mask) {{
+  %x = load {t}, ptr %a, align 1
+  %some = trunc i64 %mask to i{lanes}
+  %keep = bitcast i{lanes} %some to {flags}
+  %r = call {t} @{COMPRESS}.{kind}({t} %x, {flags} %keep, {t} poison)
+  %count64 = call i64 @llvm.ctpop.i64(i64 %mask)
+  %count = trunc i64 %count64 to i32
+  %one = insertelement <{lanes} x i32> poison, i32 %count, i64 0
+  %counts = shufflevector <{lanes} x i32> %one, <{lanes} x i32> poison, <{lanes} x i32> zeroinitializer
+  %front = icmp ult <{lanes} x i32> <{steps}>, %counts
+  call void @llvm.masked.store.{kind}.p0({t} %r, ptr %out, i32 1, {flags} %front)
+  ret void
+}}"""
+
+
+@pytest.mark.parametrize("target", [HERE, AVX2], ids=["as the processor has it", "AVX2"])
+@pytest.mark.parametrize(("bits", "lanes"), KINDS)
+@pytest.mark.skipif(not HERE.triple.startswith("x86_64"), reason="AVX2 is of x86")
+def test_what_is_kept_comes_first(target: jit.Host, bits: int, lanes: int) -> None:
+    code = jit.load_object(jit.compile_object((module(bits, lanes),), target), ("keep",))
+    assert code is not None
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)(code.address("keep"))
+    xs = np.arange(1, lanes + 1).astype(f"u{bits // 8}") * np.array(0x01010101, f"u{bits // 8}")
+    for mask in (*range(0, 1 << lanes, 1 if lanes < 16 else 37), (1 << lanes) - 1):
+        got = np.zeros_like(xs)
+        run(int(got.ctypes.data), int(xs.ctypes.data), mask)
+        kept = xs[[mask >> lane & 1 == 1 for lane in range(lanes)]]
+        assert np.array_equal(got, np.concatenate([kept, np.zeros(lanes - len(kept), xs.dtype)]))
+
+
+@pytest.mark.parametrize(("bits", "lanes"), KINDS)
+def test_no_vector_is_stored_lane_by_lane(bits: int, lanes: int) -> None:
+    assert COMPRESS not in for_avx2(module(bits, lanes))
+    assert for_avx2("define void @f() { ret void }") == "define void @f() { ret void }"
+
+
+def test_processors_that_have_permutations() -> None:
+    assert has_avx2_alone(AVX2.triple, AVX2.features) == HERE.triple.startswith("x86_64")
+    assert not has_avx2_alone("x86_64-unknown-linux-gnu", AVX2.features + ",+avx512f")
+    assert not has_avx2_alone("aarch64-unknown-linux-gnu", AVX2.features)
+
+
+def masked_copy(element: str, lanes: int, align: int) -> str:
+    """A function that copies those elements of a vector that a word of bits names, with masks."""
+    t, flags = f"<{lanes} x {LLVM.get(element, element)}>", f"<{lanes} x i1>"
+    kind, steps = f"v{lanes}{element}", ", ".join(f"i32 {k}" for k in range(lanes))
+    return f"""
+declare {t} @llvm.masked.load.{kind}.p0(ptr, i32, {flags}, {t})
+declare void @llvm.masked.store.{kind}.p0({t}, ptr, i32, {flags})
+define void @copy(ptr %out, ptr %a, i64 %mask) {{
+  %bits = bitcast i64 %mask to <64 x i1>
+  %keep = shufflevector <64 x i1> %bits, <64 x i1> poison, <{lanes} x i32> <{steps}>
+  %x = call {t} @llvm.masked.load.{kind}.p0(ptr %a, i32 {align}, {flags} %keep, {t} zeroinitializer)
+  call void @llvm.masked.store.{kind}.p0({t} %x, ptr %out, i32 {align}, {flags} %keep)
+  ret void
+}}"""
+
+
+LLVM = {"f32": "float", "f64": "double"}
+ELEMENTS = {"i8": np.uint8, "i16": np.uint16, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
+
+
+@pytest.mark.parametrize("target", [HERE, AVX2], ids=["as the processor has it", "AVX2"])
+@pytest.mark.parametrize(
+    ("element", "lanes"),
+    [("i8", 64), ("i8", 8), ("i16", 32), ("i32", 16), ("i64", 8), ("f32", 16), ("f64", 8), ("f64", 4), ("f64", 16)],
+)
+@pytest.mark.skipif(not HERE.triple.startswith("x86_64"), reason="AVX2 is of x86")
+def test_masked_copies_touch_what_is_on(target: jit.Host, element: str, lanes: int) -> None:
+    dtype = np.dtype(ELEMENTS[element])
+    text = masked_copy(element, lanes, dtype.itemsize)
+    code = jit.load_object(jit.compile_object((text,), target), ("copy",))
+    assert code is not None
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)(code.address("copy"))
+    xs, whole = np.arange(1, lanes + 1).astype(dtype), (1 << lanes) - 1
+    fronts = [(1 << k) - 1 for k in range(lanes + 1)]
+    for mask in (*fronts, *(whole ^ front for front in fronts), 0x5A0FF1C3E0F7A581 & whole):
+        got = np.full(lanes, 99, dtype)
+        run(int(got.ctypes.data), int(xs.ctypes.data), mask)
+        on = np.array([mask >> lane & 1 == 1 for lane in range(lanes)])
+        assert np.array_equal(got, np.where(on, xs, np.array(99, dtype)))
+
+
+def test_stores_of_whole_registers_have_no_mask() -> None:
+    text = for_avx2(masked_copy("f32", 16, 4))
+    assert text.count("store <8 x float>") == 2
+    assert "call void @llvm.masked.store.v16f32" not in text
+    assert "@llvm.masked.load.v16f32" in text, "these are loads of one instruction"
