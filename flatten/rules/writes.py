@@ -186,8 +186,8 @@ def _with_rows(flow: Flow, f: Lambda, cut: LateRows) -> Lambda:
 def update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """Replacing a part of a large row, in place; a small row is copied in its thread with the part replaced.
 
-    G((Σ, ⟨xs v ∈ xss vs⟩), xs with [i, a:+n*s] <- v)  ⟶  G(Σ, xss with [:, i, a:+n*s] <- vs)        i, a, n, s invariant
-    G(Σ, xs with [i, a:+n*s] <- v)  ⟶  segscatter (Σ, k < n) xss { Σ i (a + k*s) v[k] }        else
+    G((Σ, ⟨xs v ∈ xss vs⟩), xs with [i, a:+n*s] <- v)  ⟶  G(Σ, xss with [:, i, a:+n*s] <- vs)      i, a, n, s invariant
+    G(Σ, xs with [i, a:+n*s] <- v)  ⟶  segscatter (Σ, k < n) xss { Σ i (a + k*s) v[k] }      else
     """
     match stm.exp:
         case Update(array, dims, new, safe) if nest.dims and (safe or not any(isinstance(d, Slice) for d in dims)):

@@ -16,9 +16,9 @@ most `PASSES` times as many; `room` is by how many they are less, and negative w
 from round to round count by their bounds (`width_bounds.py`). Of loops inside one another the outermost that can has
 it. Where there are caches, what a round computes is flattened in full.
 
-A launch cannot be stopped: so the host comes between after k rounds, which go through `BATCH` elements or `COPIES` times
-what the batch copies, where a round counts as `LEAST` at least. The rounds of loops inside have bounds before the loop, and all of those in one round go
-through fewer than `TURNS`.
+A launch cannot be stopped: so the host comes between after k rounds, which go through `BATCH` elements, or `COPIES`
+times what the batch copies, where a round counts as `LEAST` at least. The rounds of loops inside have bounds before the
+loop, and all of those in one round go through fewer than `TURNS`.
 """
 
 from __future__ import annotations
