@@ -124,17 +124,72 @@ def toeplitz(r: Array) -> Any:
     return y
 
 
+@numba.njit
+def triangle(a: Array) -> Any:
+    a, n = a.copy(), len(a)
+    v, w = np.zeros(n), np.zeros(n)
+    for k in range(n - 1):
+        s = 0.0
+        for i in range(k, n):
+            s += a[i, k] * a[i, k]
+        s = math.sqrt(s)
+        alpha = -s if a[k, k] > 0 else s
+        vv = 0.0
+        for i in range(k, n):
+            v[i] = a[i, k] - (alpha if i == k else 0.0)
+            vv += v[i] * v[i]
+        for j in range(k, n):
+            w[j] = 0.0
+        for i in range(k, n):
+            for j in range(k, n):
+                w[j] += v[i] * a[i, j]
+        for j in range(k, n):
+            w[j] *= 2 / vv
+        for i in range(k, n):
+            for j in range(k, n):
+                a[i, j] -= v[i] * w[j]
+    return a
+
+
+@numba.njit
+def reflections(a: Array) -> Any:
+    out = np.empty_like(a)
+    for q in range(len(a)):
+        out[q] = triangle(a[q])
+    return out
+
+
+@numba.njit
+def ldl(a: Array) -> Any:
+    a, n = a.copy(), len(a)
+    v = np.zeros(n)
+    for j in range(n):
+        s = a[j, j]
+        for k in range(j):
+            v[k] = a[j, k] * a[k, k]
+            s -= a[j, k] * v[k]
+        a[j, j] = s
+        for i in range(j + 1, n):
+            t = a[i, j]
+            for k in range(j):
+                t -= a[i, k] * v[k]
+            a[i, j] = t / s
+    return a
+
+
+FUNCTIONS = (by_rows, few, crout, orthogonal, pivots, forward, toeplitz, reflections, ldl)
 PEERS: Mapping[str, Callable[..., Any]] = {
     "left": crout,
-    **{f.__name__: f for f in (by_rows, few, crout, orthogonal, pivots, forward, toeplitz)},
+    **{f.__name__: f for f in FUNCTIONS},
 }
 
 
 def data(large: bool) -> Mapping[str, tuple[Any, ...]]:
-    """The arguments of each entry: matrices of 64 rows, or of 256."""
+    """The arguments of each entry: matrices of 64 rows, or of 256, of one entry 512."""
     random, n = np.random.default_rng(0), 256 if large else 64
     square = random.standard_normal((n, n))
     good = square @ square.T / n + np.eye(n)
+    wide = np.tile(good, (2, 2)) + np.eye(2 * n) if large else good
     several = np.stack([good + k * np.eye(n) for k in range(4)])
     return {
         "by_rows": (good,),
@@ -145,4 +200,6 @@ def data(large: bool) -> Mapping[str, tuple[Any, ...]]:
         "pivots": (square, random.standard_normal(n)),
         "forward": (np.tril(good), random.standard_normal((n, n))),
         "toeplitz": (0.5 ** np.arange(1, n + 1),),
+        "reflections": (several,),
+        "ldl": (wide,),
     }

@@ -108,7 +108,6 @@ def rearrange_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     shape = flow.known.types[elem.array].shape
     whole_perm = (*range(outer), *(outer + k for k in perm))
     new_type = Type(param.type.prim, tuple(shape[k] for k in whole_perm))
-    flow.known.fresh.discard(elem.array)
     array = flow.emit_as(param.name.base, new_type, Rearrange(whole_perm, elem.array))
     return _now_element(flow, param, Elem(array, elem.indices), Rule.REARRANGE)
 
@@ -128,7 +127,6 @@ def reshape_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     if elem is None:
         return None
     outer = flow.known.types[elem.array].shape[: len(elem.indices)]
-    flow.known.fresh.discard(elem.array)
     array = flow.emit_as(param.name.base, param.type.array_of(*outer), Reshape(outer + new, elem.array))
     return _now_element(flow, param, Elem(array, elem.indices), Rule.RESHAPE)
 
@@ -154,7 +152,6 @@ def slice_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
         return None
     outer = flow.known.types[elem.array].shape[: len(elem.indices)]
     all_dims: tuple[DimIndex, ...] = (*whole(outer), *dims)
-    flow.known.fresh.discard(elem.array)
     array = flow.emit_as(param.name.base, param.type.array_of(*outer), Index(elem.array, all_dims, True))
     return _now_element(flow, param, Elem(array, elem.indices), Rule.SLICE)
 

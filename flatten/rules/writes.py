@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...ir.attributes import PART
+from ...ir.basic import whole
 from ...ir.core import (
     Body,
     Copied,
@@ -29,7 +30,7 @@ from ...ir.core import (
     Update,
 )
 from ...ir.ops import Op
-from ...ir.traverse import free_in_lambda, free_in_stm
+from ...ir.traverse import free_in_lambda, free_in_stm, index_atoms
 from ...ir.types import I64, Atom, Name, Prim, Var
 from ..context.checked_indices import checked_places
 from ..context.distribute import Frontier, expand_owned, frontier, settle
@@ -185,10 +186,11 @@ def _with_rows(flow: Flow, f: Lambda, cut: LateRows) -> Lambda:
 def update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """Replacing a part of a large row, in place; a small row is copied in its thread with the part replaced.
 
-    G(Σ, xs with [i, a:+n*s] <- v)  ⟶  segscatter (Σ, k < n) xss { Σ i (a + k*s) v[k] }
+    G((Σ, ⟨xs v ∈ xss vs⟩), xs with [i, a:+n*s] <- v)  ⟶  G(Σ, xss with [:, i, a:+n*s] <- vs)      i, a, n, s invariant
+    G(Σ, xs with [i, a:+n*s] <- v)  ⟶  segscatter (Σ, k < n) xss { Σ i (a + k*s) v[k] }      else
     """
     match stm.exp:
-        case Update(array, dims, _, safe) if nest.dims and (safe or not any(isinstance(d, Slice) for d in dims)):
+        case Update(array, dims, new, safe) if nest.dims and (safe or not any(isinstance(d, Slice) for d in dims)):
             pass
         case _:
             return None
@@ -208,7 +210,11 @@ def update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     flow.note(Rule.UPDATE, str(param.name))
     (owned,) = own(flow, nest, (array,), [name for name in free_in_stm(stm) if name != array])
     pat = flow.bind(nest, stm.pat)
-    _emit_update(flow, nest, stm, owned, pat)
+    values = flow.known.elems.get(new.name) if counts and isinstance(new, Var) else None
+    if values is not None and values.indices == nest.indices and all(map(flow.is_invariant, index_atoms(dims))):
+        flow.emit(pat, Update(owned, (*whole(nest.widths), *dims), Var(values.array), True))
+    else:
+        _emit_update(flow, nest, stm, owned, pat)
     return Rule.UPDATE
 
 

@@ -16,9 +16,9 @@ most `PASSES` times as many; `room` is by how many they are less, and negative w
 from round to round count by their bounds (`width_bounds.py`). Of loops inside one another the outermost that can has
 it. Where there are caches, what a round computes is flattened in full.
 
-A launch cannot be stopped: so the host comes between after k rounds, which go through `BATCH` elements, where a round
-counts as `LEAST` at least. The rounds of loops inside have bounds before the loop, and all of those in one round go
-through fewer than `TURNS`.
+A launch cannot be stopped: so the host comes between after k rounds, which go through `BATCH` elements, or `COPIES`
+times what the batch copies, where a round counts as `LEAST` at least. The rounds of loops inside have bounds before the
+loop, and all of those in one round go through fewer than `TURNS`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.traverse import all_exps, bodies, bound_in_body, free_names
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scalar
-from ..aliasing.classes import overwritten_in
+from ..aliasing.classes import made_of, overwritten_in
 from ..context.found_sizes import own_sizes
 from ..context.nest import TOP, Flow, host_body
 from ..context.segop_bodies import element_of
@@ -74,10 +74,12 @@ from .intra import (
 from .width_bounds import Bounds, bounds_in
 
 BATCH = 1 << 20
+COPIES = 64
 TURNS = 1 << 25
 LEAST = 32
-"""Of elements: what the rounds of a batch have together, which is about a millisecond; what all loops of a round may
-have, which is some tens; what a round costs beside them."""
+"""Of elements: what the rounds of a batch have together, which is about a millisecond, but for each element that the
+batch copies before it overwrites it that many; what all loops of a round may have, which is some tens of milliseconds;
+what a round costs beside them."""
 PASSES = 4
 """How often a segop of a round may go through the elements of the largest array: sums for each point do."""
 
@@ -102,7 +104,7 @@ def rounds_version(flow: Flow, stm: Stm) -> Version | None:
         return None
     return Version(
         ROUNDS,
-        lambda: _room(flow, rounds, batches.most, counts),
+        lambda: _room(flow, rounds, batches, counts),
         lambda to: _emit(flow, to, rounds.middle, batches),
     )
 
@@ -221,7 +223,7 @@ def _counts(flow: Flow, loop: Loop) -> tuple[Atom, ...] | None:
     return found if counted else None
 
 
-def _room(flow: Flow, rounds: Rounds, most: Param, counts: tuple[Atom, ...]) -> Atom:
+def _room(flow: Flow, rounds: Rounds, batches: Batches, counts: tuple[Atom, ...]) -> Atom:
     """By how many elements the largest array that a round makes and a quarter of the work of a segop are below the
     limit; negative if they do not fit, or if a round has too many rounds of other loops. Binds how many rounds a batch
     has at most."""
@@ -237,8 +239,12 @@ def _room(flow: Flow, rounds: Rounds, most: Param, counts: tuple[Atom, ...]) -> 
         count = flow.op("count", Op.MIN, count, i64(TURNS))
         steps = flow.op("steps", Op.MIN, flow.op("steps", Op.MUL, steps, count), i64(TURNS))
     is_short = flow.op("is_short", Op.LT, steps, i64(TURNS))
-    batch = flow.op("most", Op.QUOT, i64(BATCH), steps)
-    flow.emit((most,), PrimOp(Op.MAX, Prim.I64, (batch, i64(1))))
+    overwritten = overwritten_in(batches.loop.body)
+    copied = (p.type.shape for p in batches.loop.params if p.name in overwritten)
+    copies = (flow.op("copied", Op.MUL, product_of(flow, shape), i64(COPIES)) for shape in dict.fromkeys(copied))
+    elements = folded(flow, Op.MAX, (i64(BATCH), *copies))
+    batch = flow.op("most", Op.QUOT, elements, steps)
+    flow.emit((batches.most,), PrimOp(Op.MAX, Prim.I64, (batch, i64(1))))
     room = Var(flow.emit_as("room", I64, PrimOp(Op.SELECT, Prim.I64, (is_short, room, i64(-1)))))
     return where_it_fits(flow, middle.spaces, middle.arrays, row, room)
 
@@ -264,7 +270,7 @@ def _rounds(flow: Flow, batches: Batches) -> Rounds | None:
     local = set(bound_in_body(body))
     if flow.context.machine.keeps_rows:
         bounds = bounds_in(flow, body, lambda a: is_known(flow, a, local), batches.loop)
-        arrays = _made(body)
+        arrays = _made(Body(tuple(stm for stm in body.stms if not isinstance(stm.exp, Copy)), ()))
         made = tuple(t for stm in body.stms if isinstance(stm.exp, Loop) for t in _made(stm.exp.body))
     else:
         bounds = Bounds(flow, lambda a: is_known(flow, a, local))
@@ -305,11 +311,17 @@ def _made_by(stm: Stm, overwritten: set[Name]) -> tuple[Type, ...]:
     match stm.exp:
         case Update() | SegScatter() | SegHist():
             return ()
-        case Loop(params):
-            own = (p for p, param in zip(stm.pat, params, strict=True) if param.name not in overwritten)
+        case Loop(params, _, _, inner):
+            carried = zip(stm.pat, params, inner.result, strict=True)
+            own = (p for p, param, x in carried if param.name not in overwritten or not _is_of(param, x, inner))
         case exp:
             own = (p for p in stm.pat if not is_view(exp))
     return tuple(p.type for p in own if p.type.shape)
+
+
+def _is_of(param: Param, result: Atom, body: Body) -> bool:
+    """Whether what a round gives is what it was given, in place; else it is copied there."""
+    return isinstance(result, Var) and result.name in made_of(param.name, body.stms)
 
 
 def _work(body: Body) -> Iterator[Widths | None]:

@@ -121,7 +121,8 @@ class Builder:
     statement that makes the array; `outputs`: the global arrays that the kernel fills; `inside`: indices and widths
     that they are known to be inside of; `own`: arrays of a block of which each thread has the elements of its indices
     (`own_elements.py`); `most`: what variables are at most, as far as that is known, which is a size that an array
-    can have in shared memory; `noted`: the place of the source noted last."""
+    can have in shared memory; `defined`: the statements behind names; `parts`: where arrays are made that
+    overwrite a part of another one (`updates_in_place.py`); `noted`: the place of the source noted last."""
 
     scope: HostScope
     view_of: Callable[[Builder, core.Exp], ArrayValue]
@@ -139,6 +140,8 @@ class Builder:
     inside: set[tuple[Operand, Operand]] = field(default_factory=set)
     own: frozenset[Name] = frozenset()
     most: dict[KVar, int] = field(default_factory=dict)
+    defined: dict[Name, core.Stm] = field(default_factory=dict)
+    parts: dict[Name, ArrayRef] = field(default_factory=dict)
     collective: core.Level = core.Level.BLOCK
     counter: int = 0
     noted: tuple[str, int] | None = None

@@ -36,6 +36,7 @@ from .kernel_builder import (
 )
 from .queries import made_anew, made_here, made_in_turns
 from .turns import Turns, making, other, reading, take_turns
+from .updates_in_place import made_in_part, make_in_part
 
 OPERATIONS = frozenset(op.value for op in Op)
 
@@ -45,8 +46,12 @@ OPERATIONS = frozenset(op.value for op in Op)
 
 def gen_body(b: Builder, body: Body, mode: Mode) -> tuple[Value, ...]:
     """Emit a body; gives the values of its results."""
-    for stm in body.stms:
+    for k, stm in enumerate(body.stms):
+        if (update := made_in_part(body, k)) is not None:
+            make_in_part(b, stm, update)
         gen_stm(b, stm, mode)
+        if update is not None:
+            b.destinations.pop(stm.pat[0].name, None)
     return tuple(b.atom(a) for a in body.result)
 
 
@@ -57,6 +62,7 @@ def gen_stm(b: Builder, stm: Stm, mode: Mode) -> None:
     assert len(values) == len(stm.pat), f"{stm.pat}: {values}"
     for param, value in zip(stm.pat, values, strict=True):
         b.env[param.name] = value
+        b.defined[param.name] = stm
 
 
 def gen_exp(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:
@@ -227,6 +233,8 @@ def gen_update(b: Builder, exp: core.Update, stm: Stm, mode: Mode) -> ArrayRef:
         check_dims(b, exp.dims, shape_of(array), stm)
     target = owned(b, array, exp.array.base, mode)
     value = b.atom(exp.value)
+    if isinstance(exp.value, Var) and b.parts.get(exp.value.name) is value:
+        return target
     if all(isinstance(d, Fix) for d in exp.dims) and not shape_of(value):
         indices = tuple(b.operand(d.index) for d in exp.dims if isinstance(d, Fix))
         b.emit(kir.Store(target.mem, b.address(target, indices), scalar(value)))

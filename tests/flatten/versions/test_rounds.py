@@ -69,19 +69,19 @@ SHAPES = {
     "substitution": (
         "entry main [n] (a: [n][n]i32) (b: [n]i32): [n]i32 = loop x = replicate n 0 for i < n do "
         "x with [i] = b[i] - i32.sum (map2 (*) (a[i, :i] :> [i]i32) (x[:i] :> [i]i32))",
-        361,
+        1024,
     ),
     "backwards": (
         "entry main [n] (a: [n][n]i32) (b: [n]i32): [n]i32 = loop x = replicate n 0 for t < n do "
         "let i = n - 1 - t let m = n - (i + 1) in "
         "x with [i] = b[i] - i32.sum (map2 (*) (a[i, i+1:] :> [m]i32) (x[i+1:] :> [m]i32))",
-        361,
+        1024,
     ),
     "elimination by rows": (
         "entry main [n] (a: *[n][n]i32) (b: [n]i32): *[n][n]i32 = loop a for k < n do loop a for i in k+1..<n do "
         "let m = n - (k + 1) let f = a[i, k] * b[k] in "
         "a with [i, k+1:] = map2 (\\x y -> x - f * y) (a[i, k+1:] :> [m]i32) (a[k, k+1:] :> [m]i32)",
-        361,
+        1024,
     ),
     "elimination": (
         "entry main [n] (a: *[n][n]i32) (b: [n]i32): *[n][n]i32 = loop a for k < n do "
@@ -93,7 +93,12 @@ SHAPES = {
         "entry main [n] (a: *[n][n]i32) (b: [n]i32): *[n][n]i32 = loop a for k < u32.i64 n do loop a for i < k do "
         "let m = i64.u32 (k - i) let j = i64.u32 k in "
         "a with [j, :m] = map (+ b[j]) (a[i64.u32 i, :m] :> [m]i32)",
-        361,
+        1024,
+    ),
+    "rows of two in turns": (
+        "entry main [n] (a: *[n][n]i32) (b: [n]i32): *[n][n]i32 = (loop (a, c) = (a, copy a) for k < n do "
+        "(c with [k] = map2 (+) c[k] b, a with [k] = map2 (*) a[k] b)).0",
+        361,  # copied in each round: what is in the memory of a collective
     ),
     "a width that is read": (
         "entry main [n] (a: *[n][n]i32) (b: [n]i32): *[n][n]i32 = loop a for k < n do "
@@ -101,7 +106,7 @@ SHAPES = {
         None,
     ),
 }
-"""Loops whose widths change from round to round, and for which n they are taken (with at most 2^20 bytes): None where
+"""Loops whose widths change from round to round, and for which n they are taken: None where
 there is no version."""
 
 
@@ -121,6 +126,20 @@ def test_widths_that_change(name: str) -> None:
         assert program.trace("main", args)[1][0][2] == (n <= (most or 0))
         report = trace_program(program.compiled, "main", args, {}, TraceSettings(threads=8, warp=4))
         assert report.is_clean
+
+
+def test_what_is_overwritten_counts_for_nothing() -> None:
+    """A batch copies a matrix of 2 MB to its result, and has as many rounds as are worth that; matrices that take turns
+    would be copied in each round."""
+    n = 720
+    args = [np.ones((n, n), np.int32), np.arange(n, dtype=np.int32)]
+    turns = soac.compile(SHAPES["rows of two in turns"][0])
+    assert not turns.trace("main", args)[1][0][2]
+    program = soac.compile(SHAPES["elimination by rows"][0])
+    got, trace = program.trace("main", args)
+    ((name, room, taken),) = trace
+    assert (room, taken) == (1025 - n, True)
+    np.testing.assert_array_equal(got[0], program.trace("main", args, forced={name: False})[0][0])
 
 
 def test_a_check_fails_in_a_round() -> None:

@@ -1,0 +1,100 @@
+"""Arrays that a kernel makes only to overwrite a part of another array are made there.
+
+    let ys = map (map f) .. in a with [s :+ n, u :+ m] <- ys        ys is the part of a
+
+That is so where the maps see of `a` only the element that they overwrite, or places that are not in the part
+(`flatten/aliasing/regions.py`).
+"""
+
+from __future__ import annotations
+
+from ...flatten.aliasing.classes import Sharing, aliases
+from ...flatten.aliasing.regions import is_plain, part_of, reads_only_own
+from ...flatten.context.segop_bodies import element_of
+from ...ir import core
+from ...ir.core import Body, SegSpace, Slice, Stm
+from ...ir.traverse import free_in_stm
+from ...ir.types import Atom, Name, Var
+from ..kernel_ir.nodes import Space
+from .array_values import sliced
+from .kernel_builder import ArrayRef, Builder, ReplicateRef
+
+
+def made_in_part(body: Body, k: int) -> core.Update | None:
+    """The update by what statement `k` makes, if it comes next, but for scalar code, and nothing else uses that."""
+    if not isinstance(body.stms[k].exp, core.Screma) or len(body.stms[k].pat) != 1:
+        return None
+    made = body.stms[k].pat[0].name
+    here = {made}
+    for stm in body.stms[k + 1 :]:
+        match stm.exp:
+            case core.Update(array, _, Var(value), True) as update if value == made and array not in here:
+                used = sum(made in free_in_stm(other) for other in body.stms)
+                is_known = (here - {made}).isdisjoint(free_in_stm(stm))
+                return update if used == 1 and Var(made) not in body.result and is_known else None
+            case core.PrimOp() | core.Convert() | core.Assert():
+                here.update(p.name for p in stm.pat)
+            case _:
+                return None
+    return None
+
+
+def make_in_part(b: Builder, stm: Stm, update: core.Update) -> None:
+    """Has the part of the array that the update overwrites as the place of what the statement makes, if it may be."""
+    target = b.array(update.array)
+    if not isinstance(target, ArrayRef) or (target.mem.space is Space.GLOBAL and target.mem not in b.outputs):
+        return
+    if not _sees_only_own(b, stm, update, target):
+        return
+    place = sliced(b, target, update.dims)
+    assert isinstance(place, ArrayRef), "a part of memory is memory"
+    b.destinations[stm.pat[0].name] = b.parts[stm.pat[0].name] = place
+
+
+def _sees_only_own(b: Builder, stm: Stm, update: core.Update, target: ArrayRef) -> bool:
+    """Whether the maps read of the array only what they overwrite there and then, or what is not in the part."""
+    nest = _nest(stm)
+    slices = sum(isinstance(dim, Slice) for dim in update.dims)
+    if nest is None or len(nest[0].dims) != slices:
+        return False
+    space, body = nest
+    defined = dict(b.defined)
+    part = part_of(update.dims, space, defined)
+    if part is None:
+        return False
+    sharing = Sharing()
+    for name in free_in_stm(stm):
+        value = b.env.get(name)
+        while isinstance(value, ReplicateRef):
+            value = value.value
+        if isinstance(value, ArrayRef) and value.mem == target.mem:
+            sharing.link(name, update.array)
+    for one in body.stms:
+        for made, source in aliases(one):
+            sharing.link(made, source)
+    return reads_only_own(body, update.array, part, sharing, defined)
+
+
+def _nest(stm: Stm) -> tuple[SegSpace, Body] | None:
+    """Maps inside of one another around plain code, as a space and its code; None where it is more than that."""
+    dims: list[tuple[Name, Atom]] = []
+    stms: list[Stm] = []
+    while True:
+        match stm.exp:
+            case core.Screma(width, arrays, core.Lambda(params, body, (_,)), (), ()):
+                pass
+            case _:
+                return None
+        index = Name("i", -1 - len(dims))
+        dims.append((index, width))
+        for param, array in zip(params, arrays, strict=True):
+            row = element_of(array, (width, *param.type.shape), (Var(index),))
+            stms.append(Stm((param,), row, (), (), stm.loc))
+        last = body.stms[-1] if body.stms else None
+        if last is None or not last.pat[0].type.shape:
+            leaf = Body((*stms, *body.stms), body.result)
+            return (SegSpace(tuple(dims)), leaf) if is_plain(leaf) else None
+        if body.result != (Var(last.pat[0].name),):
+            return None
+        stms += body.stms[:-1]
+        stm = last

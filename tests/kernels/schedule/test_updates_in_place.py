@@ -1,0 +1,59 @@
+"""Updates inside of kernels by maps that are made in the part that they overwrite."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import soac
+from soac.ir.interpret import interpret
+from soac.kernels.kernel_ir.nodes import Alloc
+from soac.kernels.kernel_ir.traverse import statements
+from soac.kernels.tracer.run import TraceSettings, trace_program
+
+PARTS = {
+    "block": (
+        "let m = n - (k + 1) let row = a[k, k+1:] :> [m]i32 in "
+        "a with [k+1:, k+1:] = map (\\r -> map2 (\\x u -> x - u * 3) r row) (a[k+1:, k+1:] :> [m][m]i32)",
+        0,
+    ),
+    "row by another": (
+        "if k == 0 then a else a with [k] = map2 (\\x y -> x * 2 + y) a[k] a[k - 1]",
+        0,
+    ),
+    "column by another": (
+        "let m = n - (k + 1) in a with [k+1:, k] = map2 (+) (a[k+1:, k] :> [m]i32) (a[k, k+1:] :> [m]i32)",
+        1,  # the part is checked behind the map
+    ),
+    "row by any": ("let p = (k * 7 + 3) % n in a with [k] = map2 (\\x y -> x * 2 + y) a[k] a[p]", 1),
+    "backwards": ("a with [k] = map2 (\\x y -> x * 2 + y) a[k] (reverse a[k])", 1),
+    "turned": ("a with [:, :] = map2 (map2 (\\x y -> x * 2 + y)) a (transpose a)", 1),
+    "neighbours": (
+        "let m = n - 1 in a with [k, 1:] = map2 (\\x y -> x * 2 + y) (a[k, 1:] :> [m]i32) (a[k, :m] :> [m]i32)",
+        1,
+    ),
+    "its first": ("a with [k] = map (\\x -> x + a[k, 0]) a[k]", 0),  # read before
+    "repeated": ("a with [:, :] = map2 (map2 (\\x y -> x * 2 + y)) a (replicate n a[k])", 1),
+    "used again": (
+        "let row = map (* 2) a[k] let a = a with [k] = row in a with [0] = map2 (+) a[0] row",
+        2,
+    ),
+}
+"""A round of a loop over the rows of each matrix, and how many arrays it makes beside the matrix."""
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_updates(name: str) -> None:
+    step, made = PARTS[name]
+    text = (
+        "entry main [b][n] (as: [b][n][n]i32): [b][n][n]i32 = "
+        f"#[sequential_inner] map (\\a -> loop a = copy a for k < n do {step}) as"
+    )
+    program = soac.compile(text)
+    (by_lanes,) = [kernel for kernel in program.compiled.host.kernels if kernel.name == "main_ys_1"]
+    assert sum(isinstance(stm, Alloc) for stm in statements(by_lanes.body)) == made
+    for b, n in ((1, 1), (2, 3), (3, 17), (9, 8)):
+        args = [np.random.default_rng(n).integers(-9, 9, (b, n, n), dtype=np.int32)]
+        (expected,), _ = interpret(program.compiled.core, "main", [args[0].copy()])
+        np.testing.assert_array_equal(program.call("main", args)[0], expected)
+        assert trace_program(program.compiled, "main", args, {}, TraceSettings(threads=8, warp=4)).is_clean
