@@ -37,6 +37,8 @@ from os.path import commonpath
 from pathlib import Path
 from queue import SimpleQueue
 
+import numpy as np
+
 from tests.support.mutation.equivalent import reason
 from tests.support.mutation.mutants import Mutant, differs, mutants_of
 from tests.support.mutation.record import LINES, ROOT, SECONDS
@@ -206,24 +208,25 @@ def record(out: Path, places: list[str], marks: str) -> int:
 
 
 WAYS, LONGEST = 3, 0.8
-"""Programs that run a line, where there are so many; seconds of one."""
+"""How many programs are to run each line, and the seconds that one may take."""
 
 
 def cover(recorded: Recorded) -> int:
     """Prints the programs that run each line that one runs: those first that add the most in a second."""
-    runs: dict[str, set[tuple[str, int]]] = {}
-    for test, lines in (one for ran in recorded.ran for one in ran.items()):
-        if recorded.seconds.get(test, LONGEST) < LONGEST and "[" in test and "/" in test.partition("[")[2]:
-            runs[test] = {(file, line) for file, those in lines.items() for line in those}
-    left = Counter({line: WAYS for lines in runs.values() for line in lines})
-    chosen: list[str] = []
-
-    def gain(test: str) -> float:
-        return sum(left[line] > 0 for line in runs[test]) / (recorded.seconds[test] + 0.05)
-
-    while runs and gain(best := max(runs, key=gain)):
-        chosen.append(best)
-        left.subtract(runs.pop(best))
+    tests = [test for test in recorded.seconds if "/" in test.partition("[")[2]]
+    ran = {test: lines for part in recorded.ran for test, lines in part.items()}
+    places: dict[tuple[str, int], int] = {}
+    rows = [[places.setdefault((f, x), len(places)) for f, xs in ran[test].items() for x in xs] for test in tests]
+    runs = np.zeros((len(tests), len(places)), bool)
+    for number, row in enumerate(rows):
+        runs[number, row] = True
+    seconds = np.array([recorded.seconds[test] for test in tests])
+    left, free, chosen = np.full(len(places), WAYS), seconds < LONGEST, list[str]()
+    while (gain := np.where(free, runs[:, left > 0].sum(1) / (seconds + 0.05), 0)).max() > 0:
+        best = int(gain.argmax())
+        chosen.append(tests[best])
+        free[best] = False
+        left -= runs[best]
     print("\n".join(sorted(test.partition("[")[2].rstrip("]") for test in chosen)))
     return 0
 
