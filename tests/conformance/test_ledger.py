@@ -44,8 +44,8 @@ PLACES = {path.name: path for path in sorted(HERE.iterdir()) if any(path.glob("*
     "programs": ROOT / "programs",
 }
 IN_CI = frozenset((HERE / "in_ci.txt").read_text(encoding="utf-8").split())
-"""Programs that together run almost each line of the compiler that any runs, three of them where there are three short
-ones (`cover` of `tests.support.mutation`); the others run at night."""
+"""Programs that together run almost each line of the compiler that any runs, short ones first (`cover` of
+`tests.support.mutation`); the others run at night."""
 LONG = {"loops_that_change_sizes", "recursion_in_threads", "doubling_calls"}
 """Programs that take a second or more."""
 SCALAR = ("PrimOp", "Convert", "Assert")

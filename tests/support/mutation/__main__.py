@@ -207,7 +207,7 @@ def record(out: Path, places: list[str], marks: str) -> int:
     return 0
 
 
-WAYS, LONGEST = 3, 0.8
+WAYS, LONGEST = 1, 0.8
 """How many programs are to run each line, and the seconds that one may take."""
 
 
