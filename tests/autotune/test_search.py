@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.synthetic import MadeUp, entry
-from soac.autotune.measure import OutOfBudget, Version
+from soac.autotune.measure import OutOfBudget, Record, Version
 from soac.autotune.model import seconds_of
-from soac.autotune.observe import Status
+from soac.autotune.observe import Piece, Status
 from soac.autotune.plan import most_versions
-from soac.autotune.search import Problem, Search, Tuned
+from soac.autotune.search import LEAST_LIMIT, SLOWEST, Problem, Search, Tuned, limit_of, requested
 from soac.autotune.solve import solve, weights_of
-from soac.autotune.store import Facts, Phase, Planned, open_storage, open_study
+from soac.autotune.store import Facts, Phase, Planned, Request, Timed, open_storage, open_study
 from soac.ir.errors import TuningError
 from tests.support.killed_searches import check_end, start, torture
 
@@ -128,3 +128,23 @@ def test_what_another_process_times_is_waited_for(tmp_path: Path) -> None:
     children = [start(tmp_path, 5, 0.02) for _ in range(2)]
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
     check_end(tmp_path, 5)
+
+
+def timed(case: int, seconds: float, status: Status = Status.ENDED, **settings: int) -> Timed:
+    """A run of a version with these settings."""
+    request = Request(Phase.VERSION, case, 0, Version({}, settings), None)
+    return Timed(request, Record(status, (seconds,), Piece(seconds, 1, status, {}), (), None, ""))
+
+
+def test_a_version_is_stopped_where_it_is_much_slower_than_the_best() -> None:
+    assert limit_of([timed(0, 1.0, Status.STOPPED)]) is None
+    assert limit_of([timed(0, 3.0), timed(0, 1.0), timed(0, 0.5, Status.STOPPED)]) == SLOWEST
+    assert limit_of([timed(0, LEAST_LIMIT / SLOWEST / 2)]) == LEAST_LIMIT
+
+
+def test_runs_with_other_sizes_or_data_are_not_those_of_a_problem() -> None:
+    runs = [timed(0, 1.0), timed(0, 1.0, block=64), timed(1, 1.0), timed(0, 1.0, block=128)]
+    for sizes, case, expected in (({}, 0, [0]), ({"block": 64}, 0, [1]), ({}, 1, [2]), ({"block": 64}, 1, [])):
+        found = requested(runs, Problem((), ("a", "b"), sizes), case, Phase.VERSION)
+        assert [runs.index(run) for run in found] == expected
+        assert requested(runs, Problem((), ("a", "b"), sizes), case, Phase.CONFIRM) == []

@@ -8,10 +8,13 @@ from soac.autotune.tuning import (
     INFINITY,
     MOST_THREADS,
     clamped,
+    device_tuning_path,
     made_on,
     program_digest,
     read_tuning,
     sidecar_path,
+    tuning_beside,
+    tuning_path,
     write_tuning,
 )
 from soac.ir.errors import TuningError
@@ -37,6 +40,15 @@ def code_and_line(error: TuningError) -> tuple[str, int]:
 def test_reads_values(tmp_path: Path) -> None:
     text = f"main.ys.suff_outer_0=17\n\nmain.zs.suff_outer_0={INFINITY}"
     assert read(tmp_path, text) == {"main.ys.suff_outer_0": 17, "main.zs.suff_outer_0": INFINITY}
+
+
+def test_a_device_reads_its_own_file_before_that_of_the_program(tmp_path: Path) -> None:
+    program = tmp_path / "a.soac"
+    assert tuning_beside(program, "cuda") is None
+    for path in (tuning_path(program), device_tuning_path(program, "cuda")):
+        path.write_text("")
+        assert tuning_beside(program, "cuda") == path
+    assert tuning_beside(program, "cpu") == tuning_path(program)
 
 
 @pytest.mark.parametrize("bad", ["=", "=abc", "=-1", "=1e9", "= 3", "", "=9223372036854775808", "=٣", "=" + "9" * 5000])

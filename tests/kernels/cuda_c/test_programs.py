@@ -20,13 +20,14 @@ from soac.ir.core import Level
 from soac.ir.errors import Loc
 from soac.ir.machine import CPU
 from soac.ir.ops import Op
-from soac.ir.types import Prim, i64
+from soac.ir.types import Const, Prim, i64
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
 from soac.kernels.devices.cuda.ptxas_report import Resources, parsed
 from soac.kernels.devices.device import KernelFailure
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, KLet, KLoad, KVar, Space
-from soac.kernels.passes.pipeline import CUDA_PASSES, Passes
+from soac.kernels.passes.pipeline import CUDA_PASSES, Passes, ready
+from soac.kernels.tracer.run import trace_kernel
 from tests.support.emulator import check, checks, subjects
 from tests.support.emulator.emulate import COMPILER, build
 
@@ -231,9 +232,9 @@ def reversal() -> kir.Kernel:
     return kir.Kernel("reversal", B, (IN, OUT), (N,), body, (), Level.BLOCK)
 
 
-def reversed_in(order: int, passes: Passes = CUDA_PASSES) -> bool:
+def reversed_in(order: int, passes: Passes = CUDA_PASSES, kernel: kir.Kernel | None = None) -> bool:
     xs, ys = np.arange(100, dtype=np.int32), np.zeros(100, np.int32)
-    build((reversal(),), passes=passes).launch("reversal", 1, [xs, ys], [100], order)
+    build((kernel or reversal(),), passes=passes).launch("reversal", 1, [xs, ys], [100], order)
     return np.array_equal(ys, xs[::-1])
 
 
@@ -248,20 +249,25 @@ def test_orders_tell_a_missing_fence() -> None:
     assert not all(reversed_in(order, passes=()) for order in (0, 1, 7))
 
 
+def reversal_and_more() -> kir.Kernel:
+    """ys[i] = xs[n-1-i], and another array is filled: of sizes that are not known, they share memory."""
+    last, _, *reverses = reversal().body
+    s, t = (KArray(name, Prim.I32, Space.SHARED) for name in "st")
+    fills = (kir.Alloc(t, N), kir.Threads(AT, i64(0), N, (kir.Store(t, AT, Const(Prim.I32, -1)),)))
+    lists = (kir.KIf(Const(Prim.BOOL, True), own, ()) for own in ((kir.Alloc(s, N), *reverses), fills))
+    return replace(reversal(), body=(last, *lists))
+
+
 @needs_compiler
 @pytest.mark.parametrize("waits", [True, False])
 def test_memory_of_a_block_is_taken_again(monkeypatch: pytest.MonkeyPatch, waits: bool) -> None:
     """Not before all threads have done with it: where the placing of fences takes each array to have memory of its own,
-    every order of threads tells, and the tracer."""
+    an order of threads tells, and the tracer."""
     if not waits:
         monkeypatch.setattr("soac.kernels.analysis.accesses.is_on_block_stack", lambda stm: False)
-    found = checks.Outcome()
-    checks.run_all(subjects.of_file(ROOT / "tests" / "conformance" / "nests" / "weighted_sums.fut"), found)
-    assert all(any(how in fault for fault in found.faults) is not waits for how in HOW_FAULTS_ARE_FOUND)
-    assert min(found.traced, found.ran) > 0
-
-
-HOW_FAULTS_ARE_FOUND = ("traced: hazards", "order 0", "order 1", "order 5")
+    assert all(reversed_in(order, kernel=reversal_and_more()) for order in (0, 1, 7)) is waits
+    arrays = np.arange(100, dtype=np.int32), np.zeros(100, np.int32)
+    assert trace_kernel(ready(reversal_and_more(), CUDA_PASSES), arrays, [100], 1).is_clean is waits
 
 
 @needs_compiler

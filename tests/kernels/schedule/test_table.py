@@ -115,6 +115,7 @@ TAKEN_BY = (
     "programs/matmul.soac", "programs/attention.soac", "programs/kmeans.soac", "programs/histogram.soac",
     "programs/rowscan.soac", "programs/spmv.soac", "programs/nw.soac", "tests/conformance/nests/scan_of_matrices.fut",
     "tests/conformance/reduce/array_valued_non_commutative.fut", "programs/calibration.soac",
+    "tests/conformance/scan/columns.fut", "tests/conformance/filter/evens.fut",
 )  # fmt: skip
 """Programs that take every row together."""
 MAY_FAIL = "entry main [n] (is: [n]i64) (xs: [n]i32): [8]i32 = reduce_by_index (replicate 8 1) (\\x y -> x / y) 1 is xs"
@@ -140,8 +141,9 @@ class Seen:
 
 
 def seen_in(one: Scheduled) -> Iterator[Seen]:
+    """The rows; a mapping of points to threads is none, but says how one is run."""
     above: list[str] = []
-    for considered in one.considered:
+    for considered in (row for row in one.considered if row.sigma is None):
         above[considered.nesting :] = [considered.schedule]
         yield Seen(" / ".join(above), considered.why_not is None)
 

@@ -4,6 +4,7 @@
     run      mutants of a random sample, each with the tests that run its lines, until one fails
     planted  the faults of `planted.toml`, made by hand, with the tests that run their lines
     file     all mutants of a file against the tests of some places, without a recording or a journal
+    cover    from a recording of `tests/conformance/test_ledger.py` with `--marks ''`: the programs that CI looks at
     report   scores with intervals of 95 %, and the mutants that no test finds
 
 The sample is stratified by file: of mutants 1 .. n of a group, each file has its share, and those of n + 1 are these
@@ -36,11 +37,11 @@ from os.path import commonpath
 from pathlib import Path
 from queue import SimpleQueue
 
-from coverage import CoverageData
+import numpy as np
 
 from tests.support.mutation.equivalent import reason
 from tests.support.mutation.mutants import Mutant, differs, mutants_of
-from tests.support.mutation.record import DATABASE, ROOT, SECONDS
+from tests.support.mutation.record import LINES, ROOT, SECONDS
 from tests.support.mutation.scores import interval, together
 from tests.support.mutation.zygote import Answer
 
@@ -101,7 +102,8 @@ def is_program(mutant: Mutant) -> bool:
 
 class Recorded:
     """What tests run, by file and line, and how long they take. `most`: seconds of tests for a mutant; `by`: tests that
-    have found mutants; `sound`: tests that pass in the trees as they are."""
+    have found mutants; `sound`, `unsound`: tests that pass or fail in the trees as they are; `near`: what takes
+    their place where nothing is recorded of a file."""
 
     def __init__(self, folder: Path, most: float, by: Iterable[str] = ()) -> None:
         self.most = most
@@ -109,10 +111,17 @@ class Recorded:
         self.seconds: dict[str, float] = {}
         for part in parts:
             self.seconds |= json.loads((part / SECONDS).read_text(encoding="utf-8"))
-        self.data = [CoverageData(str(part / DATABASE)) for part in parts]
+        self.ran = [json.loads((part / LINES).read_text(encoding="utf-8")) for part in parts]
         self.lines = cache(self._lines)
         self.finds = self._finds(by)
         self.sound: set[str] = set()
+        self.unsound: set[str] = set()
+        self.near: dict[str, float] = {}
+
+    def beside(self, files: Iterable[str]) -> None:
+        """Takes in the tests near files of which nothing is recorded."""
+        if places := {_mirror(file) for file in files if not self.lines(file)}:
+            self.near = Near(sorted(places)).seconds
 
     def _finds(self, by: Iterable[str]) -> dict[str, float]:
         """How many mutants the tests of a file find in a second; half a mutant and a second more for all."""
@@ -124,10 +133,9 @@ class Recorded:
     def _lines(self, file: str) -> dict[int, set[str]]:
         """The tests that run each line of a file; those of "" run when it is imported."""
         found: dict[int, set[str]] = defaultdict(set)
-        for data in self.data:
-            data.read()
-            for line, tests in data.contexts_by_lineno(file).items():
-                found[line].update(tests)
+        for test, lines in (one for ran in self.ran for one in ran.items()):
+            for line in lines.get(file, ()):
+                found[line].add(test)
         return found
 
     def tests(self, mutant: Mutant) -> list[str]:
@@ -137,6 +145,10 @@ class Recorded:
         found = {test for line in range(mutant.first, mutant.last + 1) for test in lines.get(line, ())}
         if "" in found:
             found = {test for tests in lines.values() for test in tests}
+        if not lines:
+            folder = _mirror(mutant.file)
+            fast = sorted((test for test in self.near if test.startswith(folder)), key=self.near.__getitem__)
+            return fast[: bisect(list(accumulate(map(self.near.__getitem__, fast))), self.most)]
 
         def turn(test: str) -> tuple[float, int, float, str]:
             near = commonpath((test, place)).count("/")
@@ -158,7 +170,9 @@ class Near:
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
         took: dict[str, float] = json.loads((ROOT / "tests" / "durations.json").read_text(encoding="utf-8"))
         self.seconds = {test: took.get(test, 0.02) for test in listed if "::" in test}
+        self.near: dict[str, float] = {}
         self.sound: set[str] = set()
+        self.unsound: set[str] = set()
 
     def tests(self, mutant: Mutant) -> list[str]:
         return sorted(self.seconds, key=self.seconds.__getitem__)
@@ -172,10 +186,15 @@ def _file_of(test: str) -> str:
     return test.partition("::")[0]
 
 
-def record(out: Path, places: list[str]) -> int:
-    """Runs the tests that RECORDED says, or those of some places, in a copy of the tree."""
+def _mirror(file: str) -> str:
+    """The innermost folder of tests for a file."""
+    return next(f"tests/{above}/" for above in Path(file).parents if (ROOT / "tests" / above).is_dir())
+
+
+def record(out: Path, places: list[str], marks: str) -> int:
+    """Runs the tests that RECORDED says, or those of some places and marks, in a copy of the tree."""
     tree = copied(out / "tree-record")
-    named = {".".join(places).replace("/", "."): ("not slow", tuple(places))} if places else RECORDED
+    named = {".".join(places).replace("/", "."): (marks, tuple(places))} if places else RECORDED
     for name, (marks, where) in named.items():
         place = out / "record" / name
         place.mkdir(parents=True, exist_ok=True)
@@ -185,6 +204,30 @@ def record(out: Path, places: list[str]) -> int:
             environment = {**os.environ, "SOAC_MUTATION_RECORD": str(place)}
             subprocess.run(command, cwd=tree, stdout=log, stderr=subprocess.STDOUT, env=environment)
         print((place / "log").read_text().splitlines()[-1])
+    return 0
+
+
+WAYS, LONGEST = 1, 0.8
+"""How many programs are to run each line, and the seconds that one may take."""
+
+
+def cover(recorded: Recorded) -> int:
+    """Prints the programs that run each line that one runs: those first that add the most in a second."""
+    tests = [test for test in recorded.seconds if "/" in test.partition("[")[2]]
+    ran = {test: lines for part in recorded.ran for test, lines in part.items()}
+    places: dict[tuple[str, int], int] = {}
+    rows = [[places.setdefault((f, x), len(places)) for f, xs in ran[test].items() for x in xs] for test in tests]
+    runs = np.zeros((len(tests), len(places)), bool)
+    for number, row in enumerate(rows):
+        runs[number, row] = True
+    seconds = np.array([recorded.seconds[test] for test in tests])
+    left, free, chosen = np.full(len(places), WAYS), seconds < LONGEST, list[str]()
+    while (gain := np.where(free, runs[:, left > 0].sum(1) / (seconds + 0.05), 0)).max() > 0:
+        best = int(gain.argmax())
+        chosen.append(tests[best])
+        free[best] = False
+        left -= runs[best]
+    print("\n".join(sorted(test.partition("[")[2].rstrip("]") for test in chosen)))
     return 0
 
 
@@ -209,7 +252,7 @@ class Worker:
 
     def __init__(self, tree: Path, recorded: Recorded | Near) -> None:
         self.tree, self.recorded = copied(tree), recorded
-        (tree / "tests.txt").write_text("\n".join(set(map(_file_of, recorded.seconds))))
+        (tree / "tests.txt").write_text("\n".join(set(map(_file_of, (*recorded.seconds, *recorded.near)))))
         (commands, self.asked), (answered, answers) = os.pipe(), os.pipe()
         plugin = ("-p", "tests.support.mutation.zygote", "-p", "no:cacheprovider", "--hypothesis-profile=first failure")
         self.process = subprocess.Popen(
@@ -230,7 +273,7 @@ class Worker:
         import runs, too."""
         if not tests:
             return ""
-        limit = BASE + SEVERAL * sum(self.recorded.seconds[test] for test in tests)
+        limit = BASE + SEVERAL * sum(self.recorded.seconds.get(test, 0.1) for test in tests)
         command = {"file": file, "tests": tests, "cpu": limit, "wall": limit * WALL}
         os.write(self.asked, (json.dumps(command) + "\n").encode())
         match self.answers.readline().strip():
@@ -245,18 +288,21 @@ class Worker:
 def tried(mutant: Mutant, group: str, worker: Worker) -> Outcome:
     """The tests on the mutant; the tree is afterwards as it was. A test counts that fails by itself with the mutant,
     and not without it."""
-    path, tests, sound = worker.tree / mutant.file, worker.recorded.tests(mutant), worker.recorded.sound
+    path, sound, unsound = worker.tree / mutant.file, worker.recorded.sound, worker.recorded.unsound
+    tests = [test for test in worker.recorded.tests(mutant) if test not in unsound]
     early = worker.recorded.runs_early(mutant)
     source, start = path.read_bytes(), time.monotonic()
     changed = mutant.applied(source)
     old, new = (_line_at(text, mutant.start) for text in (source, changed))
-    by = ""
-    for _ in range(MOST_TOGETHER):
+    by, behind = "", 0
+    while behind < MOST_TOGETHER:
         with _written(path, changed):
             by = worker.failing(mutant.file, tests, early=early)
             alone = by if by not in tests else worker.failing(mutant.file, [by], early=early)
-        if not by or (alone and (by not in tests or by in sound or not worker.failing(None, [by]))):
+        if by not in tests or (alone and (by in sound or not worker.failing(None, [by]))):
             break
+        behind += not alone
+        unsound.update([by] * bool(alone))
         tests.remove(by)
         by = ""
     sound.add(by)
@@ -311,19 +357,22 @@ def of_file(out: Path, file: str, places: list[str]) -> int:
     return 0
 
 
-def planted(out: Path, most: float, only: str) -> int:
-    """The faults of `planted.toml` whose file or kind has this in it, each with the tests that run its lines."""
-    worker, missed = Worker(out / "tree-planted", Recorded(out / "record", most)), 0
-    for number, fault in enumerate(tomllib.loads(Path(__file__).with_name("planted.toml").read_text())["fault"]):
-        if only in f"{fault['file']} {fault['kind']}":
-            source = (ROOT / fault["file"]).read_bytes()
-            start, old = source.index(fault["old"].encode()), fault["old"].encode()
-            first = source[:start].count(b"\n") + 1
-            lines = first, first + old.count(b"\n")
-            mutant = Mutant(fault["file"], fault["kind"], start, start + len(old), fault["new"], *lines, str(number))
-            made = tried(mutant, "planted", worker)
-            missed += not made.found
-            print(f"{fault['kind']} | {fault['file']} | {made.by or 'NOT FOUND'} | {made.seconds} s", flush=True)
+def planted(out: Path, most: float, only: str, file: Path) -> int:
+    """The faults of `file` whose file or kind has this in it, each with the tests that run its lines."""
+    recorded, missed = Recorded(out / "record", most), 0
+    listed = tomllib.loads(file.read_text(encoding="utf-8"))["fault"]
+    faults = [fault for fault in listed if only in f"{fault['file']} {fault['kind']}"]
+    recorded.beside(fault["file"] for fault in faults)
+    worker = Worker(out / "tree-planted", recorded)
+    for number, fault in enumerate(faults):
+        source = (ROOT / fault["file"]).read_bytes()
+        start, old = source.index(fault["old"].encode()), fault["old"].encode()
+        first = source[:start].count(b"\n") + 1
+        lines = first, first + old.count(b"\n")
+        mutant = Mutant(fault["file"], fault["kind"], start, start + len(old), fault["new"], *lines, str(number))
+        made = tried(mutant, "planted", worker)
+        missed += not made.found
+        print(f"{fault['kind']} | {fault['file']} | {made.by or 'NOT FOUND'} | {made.seconds} s", flush=True)
     return 1 if missed else 0
 
 
@@ -397,25 +446,29 @@ def _score(share: float, low: float, high: float) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.support.mutation", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("command", choices=("record", "run", "report", "planted", "file"))
-    parser.add_argument("places", nargs="*", help="record: only these tests; file: the file, then tests")
+    parser.add_argument("command", choices=("record", "run", "report", "planted", "file", "cover"))
+    parser.add_argument("places", nargs="*", help="record: tests; planted: a list of faults; file: a file, then tests")
     parser.add_argument("--out", type=Path, default=ROOT / "nightly-out" / "mutation")
     parser.add_argument("--count", type=int, default=500, help="mutants of each group")
     parser.add_argument("--most", type=float, default=120, help="seconds of tests that a mutant gets")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--marks", default="not slow", help="record: which tests of the places")
     parser.add_argument("--again", action="store_true", help="try those again that no test has found")
     parser.add_argument("--only", default="", help="groups, or planted faults by file or kind, with this in it")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     out = given.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     match given.command:
         case "record":
-            return record(out, given.places)
+            return record(out, given.places, given.marks)
+        case "cover":
+            return cover(Recorded(out / "record", 0.0))
         case "file":
             return of_file(out, given.places[0], given.places[1:])
         case "planted":
-            return planted(out, given.most, given.only)
+            faults = Path(given.places[0]) if given.places else Path(__file__).with_name("planted.toml")
+            return planted(out, given.most, given.only, faults)
         case "run":
             return run(out, given.most, given.count, given.seed, given.jobs, given.again, given.only)
         case _:

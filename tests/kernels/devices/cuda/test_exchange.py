@@ -279,6 +279,14 @@ def test_tensors_of_numpy(gpu: Gpu) -> None:
         assert isinstance(owner, dlpack.Borrowed)
 
 
+@pytest.mark.parametrize("versioned", [True, False])
+def test_a_tensor_may_begin_behind_its_memory(versioned: bool) -> None:
+    capsule = produced(Tensor(4096, (CUDA, 0), Prim.F32, (3,), (1,)), XS, versioned, 0)
+    held: Any = list(dlpack.lent.values())[-1][0]
+    held.tensor.byte_offset = 8
+    assert consumed(capsule)[0] == Tensor(4104, (CUDA, 0), Prim.F32, (3,), (1,))
+
+
 def test_arguments(gpu: Gpu) -> None:
     """Through a program, next to arrays of the host."""
     if COMPILER is None:
