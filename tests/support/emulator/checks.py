@@ -31,8 +31,8 @@ from soac.ir.version_tree import sizes_of
 from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
-from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
-from soac.kernels.devices.cuda.ptxas_report import Resources, resources
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc, resources
+from soac.kernels.devices.cuda.ptxas_report import Resources
 from soac.kernels.devices.device import on_host
 from soac.kernels.kernel_ir.dedup import form_of
 from soac.kernels.kernel_ir.nodes import Distribute, FailureSite, Kernel, Note
