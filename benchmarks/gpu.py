@@ -77,11 +77,13 @@ def versions(program: soac.Program, args: list[Any]) -> Iterator[tuple[str, Run]
             yield f"soac {taken}", lambda forced=forced: program.call("main", placed, forced=forced)
 
 
-def peers(functions: Others) -> Iterator[tuple[str, Peer]]:
-    """Those whose library is here and sees a GPU."""
+def peers(functions: Others, args: list[np.ndarray]) -> Iterator[tuple[str, Run]]:
+    """Those whose library is here, sees a GPU and gets through a first run."""
     for name, make in functions.items():
         try:
-            yield name, make(importlib.import_module(name.partition(" ")[0]))
+            run = make(importlib.import_module(name.partition(" ")[0]))(args)
+            run()
+            yield name, run
         except Exception as why:
             print(f"  without {name}: {type(why).__name__}: {str(why)[:100]}", flush=True)
 
@@ -181,7 +183,7 @@ def contest_of(
 ) -> Row:
     program = soac.compile(text, f"{name}.soac", device="cuda")
     runs = dict(versions(program, args))
-    runs |= {who: prepare(args) for who, prepare in peers(others)}
+    runs |= peers(others, args)
     return contest(name, runs, effort, moved, operations)
 
 

@@ -31,8 +31,8 @@ from unittest import mock
 
 from soac.ir.machine import CUDA
 from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
-from soac.kernels.devices.cuda.nvrtc import compile_cuda
-from soac.kernels.devices.cuda.ptxas_report import Resources, resources
+from soac.kernels.devices.cuda.nvrtc import compile_cuda, resources
+from soac.kernels.devices.cuda.ptxas_report import Resources
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.kernels.schedule.cuda import tensor_steps, tile_block
 from soac.pipeline import compile_prog

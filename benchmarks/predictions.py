@@ -24,8 +24,8 @@ from soac.kernels.analysis.sectors import Sample, global_sectors, predict
 from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
 from soac.kernels.devices.cpu.executable import CpuDevice, Executable
 from soac.kernels.devices.cpu.kernel_code import KernelCode
-from soac.kernels.devices.cuda.nvrtc import NoCompiler
-from soac.kernels.devices.cuda.ptxas_report import Resources, resources
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, resources
+from soac.kernels.devices.cuda.ptxas_report import Resources
 from soac.kernels.devices.device import Scalar
 from soac.kernels.devices.host_runner import compile_host
 from soac.kernels.kernel_ir.nodes import Kernel

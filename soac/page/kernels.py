@@ -18,8 +18,8 @@ from ..ir.types import Prim
 from ..ir.version_tree import Sides
 from ..kernels.analysis.sectors import SOME, predict
 from ..kernels.cuda_c.module import cuda_kernel, cuda_module
-from ..kernels.devices.cuda.nvrtc import NoCompiler
-from ..kernels.devices.cuda.ptxas_report import Resources, resources
+from ..kernels.devices.cuda.nvrtc import NoCompiler, resources
+from ..kernels.devices.cuda.ptxas_report import Resources
 from ..kernels.host_ir.launch_parameters import Kind, size_kind
 from ..kernels.host_ir.nodes import launches
 from ..kernels.kernel_ir.nodes import Kernel

@@ -21,8 +21,7 @@ from benchmarks.kernel_counts import (
     width,
 )
 from soac.kernels.cuda_c.module import cuda_module
-from soac.kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda, nvrtc
-from soac.kernels.devices.cuda.ptxas_report import resources
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda, nvrtc, resources
 
 NAMES = ("row sums, teams", "scan", "product f32", "softmax, rows in registers", "nbody, tiles")
 

@@ -1,7 +1,8 @@
 """CUDA C to cubin by NVRTC, NVIDIA's compiler library: no GPU, no driver and no toolkit is needed, a Python wheel is.
 
 The library is that of the wheel `nvidia-cuda-nvrtc`, else the system's. Options are fixed: no contraction, IEEE
-division and square root, denormals kept. Cubins are cached on disk beside the objects of the CPU.
+division and square root, denormals kept. Kernels that spill are compiled again with more registers
+(`launch_bounds.py`). Cubins are cached on disk beside the objects of the CPU.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from ....ir.errors import IRError
 from ....ir.records import dataclass
 from .. import disk_cache as disk
 from ..disk_cache import Cache
+from .launch_bounds import more_registers
+from .ptxas_report import Resources, parsed
 
 OPTIONS = ("-std=c++17", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false")
 GET_NVRTC = "`pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'`"
@@ -82,24 +85,37 @@ def architectures() -> tuple[str, ...]:
 def compile_cuda(text: str, arch: str, cache: Cache | None = None) -> bytes:
     """The cubin of a module for an architecture such as `sm_90`, PTX for one such as `compute_90`; it does not depend
     on comments, in which there are paths of this machine. Raises NoCompiler, IRError where it is refused."""
-    cache = disk.user_cache() if cache is None else cache
-    key = disk.key_of(COMMENT.sub("", text), "nvrtc-2", arch, *OPTIONS, *map(str, nvrtc().version))
-    return disk.stored(cache, key, lambda: _compiled(nvrtc().library, text, arch)[0])
+    return disk.stored(*_place("nvrtc-3", text, arch, cache), lambda: _without_spills(text, arch)[0])
 
 
-def report(text: str, arch: str, cache: Cache | None = None) -> str:
-    """What the assembler says of the kernels of a module. Raises NoCompiler, IRError where it is refused."""
-    cache = disk.user_cache() if cache is None else cache
-    key = disk.key_of(text, "nvrtc-report-1", arch, *OPTIONS, *map(str, nvrtc().version))
-    return disk.stored(cache, key, lambda: _compiled(nvrtc().library, text, arch, VERBOSE)[1].encode()).decode()
+def resources(text: str, arch: str, cache: Cache | None = None) -> dict[str, Resources]:
+    """Of each kernel of a module, by name, as the assembler says. Raises NoCompiler, IRError where the module is
+    refused."""
+    place = _place("nvrtc-report-2", text, arch, cache)
+    return parsed(disk.stored(*place, lambda: _without_spills(text, arch)[1].encode()).decode())
 
 
-def _compiled(library: ctypes.CDLL, text: str, arch: str, *more: str) -> tuple[bytes, str]:
+def _place(kind: str, text: str, arch: str, cache: Cache | None) -> tuple[Cache, str]:
+    """Where it is kept."""
+    key = disk.key_of(COMMENT.sub("", text), kind, arch, *OPTIONS, *map(str, nvrtc().version))
+    return disk.user_cache() if cache is None else cache, key
+
+
+def _without_spills(text: str, arch: str) -> tuple[bytes, str]:
+    """The code and the log of a module whose kernels have as many registers as they need, if there are as many."""
+    while True:
+        code, log = _compiled(nvrtc().library, text, arch)
+        if (roomier := more_registers(text, parsed(log))) == text:
+            return code, log
+        text = roomier
+
+
+def _compiled(library: ctypes.CDLL, text: str, arch: str) -> tuple[bytes, str]:
     """The cubin and the log."""
     program = ctypes.c_void_p()
     _must(library, library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None))
     try:
-        options = [option.encode() for option in (f"--gpu-architecture={arch}", *OPTIONS, *more)]
+        options = [option.encode() for option in (f"--gpu-architecture={arch}", *OPTIONS, VERBOSE)]
         table = (ctypes.c_char_p * len(options))(*options)
         status = library.nvrtcCompileProgram(program, len(options), table)
         log = _bytes(library, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")

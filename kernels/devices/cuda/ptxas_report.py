@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 
 from ....ir.records import dataclass
-from ..disk_cache import Cache
-from .nvrtc import report
 
 _KERNEL = re.compile(r"Compiling entry function '(\w+)'")
 _NUMBERS = {
@@ -39,11 +37,6 @@ class Resources:
     @property
     def spills(self) -> bool:
         return self.spill_stores + self.spill_loads > 0
-
-
-def resources(text: str, arch: str, cache: Cache | None = None) -> dict[str, Resources]:
-    """Of each kernel of a module, by name. Raises NoCompiler, IRError where the module is refused."""
-    return parsed(report(text, arch, cache))
 
 
 def parsed(log: str) -> dict[str, Resources]:

@@ -17,8 +17,7 @@ from soac.ir.interpret import interpret
 from soac.ir.machine import CUDA
 from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
 from soac.kernels.devices.cuda.executable import CudaExecutable
-from soac.kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda
-from soac.kernels.devices.cuda.ptxas_report import resources
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda, resources
 from soac.kernels.kernel_ir.nodes import Kernel, Space
 from soac.kernels.kernel_ir.shared_stack import place_of
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready

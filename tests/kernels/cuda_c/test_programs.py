@@ -196,6 +196,8 @@ def test_slower_cases_are_left_out_when_time_is_over(monkeypatch: pytest.MonkeyP
     kept = list(checks.in_time(subject, set(), found, "run"))
     assert found.slower + len(found.skipped) + len(kept) == len(every)
     assert found.slower > 0
+    monkeypatch.setattr(checks, "PROGRAM_SECONDS", 1e5)
+    assert len(list(checks.in_time(replace(subject, seconds=0.9), set(), checks.Outcome(), "run"))) == len(kept)
 
 
 def test_what_the_assembler_reports() -> None:

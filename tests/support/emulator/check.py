@@ -1,10 +1,12 @@
 """Kernels for a GPU, checked without one.
 
-    python -m tests.support.emulator.check [FILE..] [--all] [--random N] [--json FILE]
+    python -m tests.support.emulator.check [FILE..] [--all] [--random N] [--seconds S] [--json FILE]
 
 Each program is compiled for a GPU; its kernels are compiled for sm_90, and traced and emulated with every small case of
 its test blocks on every version (`checks.py`). `--all` takes every program of programs/, tests/regress/ and
 tests/conformance/; random programs are those of tests/property.
+
+After `--seconds` of a program only versions that have not been run are; few seconds leave out sizes, no versions.
 
 Programs run in processes of their own, `--jobs` at a time. What was found is written to the file of `--json` each time,
 and the same command goes on from there, as long as the sources are the same. Where NVRTC or a C++ compiler is missing,
@@ -24,7 +26,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
@@ -51,9 +53,11 @@ class Asked:
     path: Path | None
     seed: int
     number: int
+    seconds: float | None = None
 
     def subject(self) -> Subject:
-        return of_number(self.seed, self.number) if self.path is None else of_file(self.path)
+        made = of_number(self.seed, self.number) if self.path is None else of_file(self.path)
+        return replace(made, seconds=self.seconds)
 
 
 # ---- a process that checks ---------------------------------------------------------------------------------------
@@ -211,9 +215,9 @@ def check_all(run: Run, programs: list[Asked], jobs: int) -> None:
 def main() -> int:
     asked = _arguments()
     files = [*asked.files, *(corpus() if asked.all else ())]
-    programs = [Asked(_name(path), path, 0, 0) for path in files]
+    programs = [Asked(_name(path), path, 0, 0, asked.seconds) for path in files]
     numbers = range(asked.first, asked.first + asked.random)
-    programs += [Asked(f"random {asked.seed} {k}", None, asked.seed, k) for k in numbers]
+    programs += [Asked(f"random {asked.seed} {k}", None, asked.seed, k, asked.seconds) for k in numbers]
     for what in missing():
         print(f"LEFT OUT: {what}", flush=True)
     run = begun(asked.json)
@@ -241,6 +245,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--random", type=int, default=0, metavar="N", help="number of random programs")
     parser.add_argument("--first", type=int, default=0, metavar="K", help="the number of the first of them")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, help="of the processor, for the tracer and all orders of each program")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--json", type=Path, help="write everything to this file; if it is there, go on from it")
     return parser.parse_args()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from operator import attrgetter
@@ -28,11 +28,11 @@ from soac.ir.errors import RunError
 from soac.ir.machine import CUDA, Machine
 from soac.ir.types import Prim
 from soac.ir.version_tree import sizes_of
-from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
+from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
-from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
-from soac.kernels.devices.cuda.ptxas_report import Resources, resources
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc, resources
+from soac.kernels.devices.cuda.ptxas_report import Resources
 from soac.kernels.devices.device import on_host
 from soac.kernels.kernel_ir.dedup import form_of
 from soac.kernels.kernel_ir.nodes import Distribute, FailureSite, Kernel, Note
@@ -83,12 +83,12 @@ def check(subject: Subject, before: Container[str] = ()) -> Outcome:
     elements, and are reached where the program is compiled as if it had many. Kernels of the forms in `before` have
     been traced and emulated with other programs: they need not be reached again."""
     found, begin = Outcome(skipped=list(subject.left_out)), time.process_time()
-    texts, forms = texts_of(subject), digests(subject)
-    subject = replace(subject, known=frozenset(name for name, form in forms.items() if form in before))
-    if texts and has_nvrtc():
-        found.kernels = resources(cuda_module(texts.values()), ARCH)
-    run_all(subject, found)
     ours = ready_kernels_of(subject)
+    forms = digests(ours)
+    subject = replace(subject, known=frozenset(name for name, form in forms.items() if form in before))
+    if ours and has_nvrtc():
+        found.kernels = resources(cuda_module(map(cuda_kernel, ours)), ARCH)
+    run_all(subject, found)
     for k, other in enumerate(others_of(subject)):
         left, more = frozenset((*found.not_traced, *found.not_emulated)), Outcome()
         if not left:
@@ -116,17 +116,13 @@ def others_of(subject: Subject) -> Iterator[Subject]:
         yield from (in_small_parts(other, part) for part in range(len(PARTS)))
 
 
-def texts_of(subject: Subject) -> dict[str, CudaKernel]:
-    return {kernel.name: cuda_kernel(kernel) for kernel in ready_kernels_of(subject)}
-
-
 def ready_kernels_of(subject: Subject) -> tuple[Kernel, ...]:
     return all_ready(subject.compiled.host.kernels, CUDA_PASSES)
 
 
-def digests(subject: Subject) -> dict[str, str]:
+def digests(kernels: Iterable[Kernel]) -> dict[str, str]:
     """Of each kernel what it has in common with those of other programs that are the same, wherever in the source."""
-    found = ((kernel.name, elsewhere(form_of(kernel))) for kernel in ready_kernels_of(subject))
+    found = ((kernel.name, elsewhere(form_of(kernel))) for kernel in kernels)
     return {name: hashlib.sha256(repr(form).encode()).hexdigest()[:20] for name, form in found}
 
 
@@ -278,8 +274,8 @@ def in_time(
     limit: float | None = None,
     only: Container[Key] | None = None,
 ) -> Iterator[Run]:
-    """The runs that there is time for, `PROGRAM_SECONDS` without a limit, `only` these; what is left out is noted."""
-    limit = PROGRAM_SECONDS if limit is None else limit
+    """The runs that there is time for, that of the program without a limit, `only` these; what is left out is noted."""
+    limit = seconds_of(subject) if limit is None else limit
     begin, taken = time.process_time(), set[tuple[object, ...]]()
     for run in runs(subject, reached):
         if only is not None and run.key not in only:
@@ -292,6 +288,10 @@ def in_time(
         else:
             yield run
             taken.add(run.version)
+
+
+def seconds_of(subject: Subject) -> float:
+    return PROGRAM_SECONDS if subject.seconds is None else subject.seconds
 
 
 NAME = attrgetter("name")
@@ -375,7 +375,7 @@ def emulate(subject: Subject, found: Outcome, orders: Sequence[int]) -> dict[Key
     for k, order in enumerate(orders):
         driver.order = order
         only = firsts(launched, subject.wanted) if k and subject.wanted else None
-        seen, limit = set[str](), PROGRAM_SECONDS / (1 if subject.wanted else len(orders))
+        seen, limit = set[str](), seconds_of(subject) / (1 if subject.wanted else len(orders))
         for run in in_time(subject, seen, found, "run", limit, only):
             driver.names.clear()
             found.faults += [f"order {order}: {fault}" for fault in _run(device, run, found)]

@@ -119,7 +119,7 @@ class Subject:
     """A program and its cases, quick ones first, and those that are `left_out`, each with the reason. `compile` makes
     `compiled`; `wide`: cases for whole register tiles; `in_parts`: with which limits it is compiled;
     `wanted`: kernels that are to be reached, and nothing more; `known`: those that need not be; `made_up`: calls of
-    entries whose own cases do not reach all kernels."""
+    entries whose own cases do not reach all kernels; `seconds`: in the place of `PROGRAM_SECONDS`."""
 
     name: str
     compile: Callable[[], Compiled]
@@ -131,6 +131,7 @@ class Subject:
     wanted: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
     made_up: Callable[[], tuple[Call, ...]] = tuple
+    seconds: float | None = None
 
 
 @contextmanager
@@ -178,8 +179,8 @@ def corpus() -> list[Path]:
 def of_file(path: Path, machine: Machine = CUDA) -> Subject:
     """A program with small cases."""
     text = path.read_text(encoding="utf-8")
-    compile = partial(compile_prog, text, str(path), machine=machine, reach=Reach.ANYWHERE)
-    compiled = compile()
+    compiled = compile_prog(text, str(path), machine=machine, reach=Reach.ANYWHERE)
+    compile = partial(compile_core, compiled.core, Mode.INCREMENTAL, machine)
     cases = Cases(path, compiled)
     found = [cases.small(one) for one in data_sets(parse_tests(text, str(path)))]
     calls = {(call.entry, call.label): call for call in found if isinstance(call, Call)}

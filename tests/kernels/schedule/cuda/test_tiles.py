@@ -17,8 +17,7 @@ from soac.ir.types import Prim, i64
 from soac.ir.version_tree import size_params
 from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
-from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
-from soac.kernels.devices.cuda.ptxas_report import resources
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc, resources
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KStm, Space
 from soac.kernels.kernel_ir.traverse import children, statements, with_children
