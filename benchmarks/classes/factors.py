@@ -25,12 +25,17 @@ def by_rows(a: Array) -> Any:
     return a
 
 
-@numba.njit
-def few(a: Array) -> Any:
-    out = np.empty_like(a)
-    for q in range(len(a)):
-        out[q] = by_rows(a[q])
-    return out
+def of_each(f: Any) -> Any:
+    """`f` of each matrix of a batch."""
+
+    @numba.njit
+    def run(a: Array) -> Any:
+        out = np.empty_like(a)
+        for q in range(len(a)):
+            out[q] = f(a[q])
+        return out
+
+    return run
 
 
 @numba.njit
@@ -152,14 +157,6 @@ def triangle(a: Array) -> Any:
 
 
 @numba.njit
-def reflections(a: Array) -> Any:
-    out = np.empty_like(a)
-    for q in range(len(a)):
-        out[q] = triangle(a[q])
-    return out
-
-
-@numba.njit
 def ldl(a: Array) -> Any:
     a, n = a.copy(), len(a)
     v = np.zeros(n)
@@ -177,9 +174,11 @@ def ldl(a: Array) -> Any:
     return a
 
 
-FUNCTIONS = (by_rows, few, crout, orthogonal, pivots, forward, toeplitz, reflections, ldl)
+FUNCTIONS = (by_rows, crout, orthogonal, pivots, forward, toeplitz, ldl)
 PEERS: Mapping[str, Callable[..., Any]] = {
     "left": crout,
+    "few": of_each(by_rows),
+    "reflections": of_each(triangle),
     **{f.__name__: f for f in FUNCTIONS},
 }
 
