@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ class Existing(click.Path):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            path = Path(value)
-            names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() and not path.exists() else []
+            path, names = Path(value), list[str]()
+            with suppress(OSError):  # there is no such folder, or it may not be read
+                names = [] if path.exists() else os.listdir(path.parent)
             if near := difflib.get_close_matches(path.name, names, n=1, cutoff=0.8):
                 self.fail(f"{error.message} Did you mean '{path.with_name(near[0])}'?", param, ctx)
             raise

@@ -246,6 +246,16 @@ def test_data_from_a_pipe(command: Command, tmp_path: Path) -> None:
     os.close(reading)
 
 
+def test_a_file_in_a_folder_that_cannot_be_read(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: Path) -> list[str]:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "listdir", refused)
+    outcome = command("run", "missing.soac")
+    assert outcome.code == 2
+    assert "does not exist" in outcome.err
+
+
 def test_unknown_entry(command: Command, tmp_path: Path) -> None:
     (tmp_path / "a.soac").write_text(SUM)
     outcome = command("run", "a.soac", "-e", "mian", "[1]")
