@@ -12,9 +12,12 @@ from ...ir.records import dataclass
 from ..analysis.uniformity import find_facts
 from ..analysis.widest_type import widest_type
 from ..kernel_ir.nodes import (
+    Assign,
+    Atomic,
     BlockReduce,
     BlockScan,
     Declare,
+    For,
     Kernel,
     KStm,
     LaneShape,
@@ -22,12 +25,14 @@ from ..kernel_ir.nodes import (
     StoreRow,
     Threads,
 )
-from ..kernel_ir.traverse import all_statements, statements
+from ..kernel_ir.traverse import all_statements, operators, statements
 
 LONG_ROW, LONG_ROW_OF_BYTES = 6, 9
 """Elements of a row that is read or written by more than a few shuffles."""
 MOST_ACCUMULATORS = 12
 """Accumulators of a thread of which two groups still find registers."""
+OPERANDS = 4
+"""Of how many parts of the registers one is left for what is added to accumulators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,28 @@ def accumulates(stms: tuple[KStm, ...]) -> bool:
     loops = [s for s in statements(stms) if isinstance(s, Threads)]
     counts = [sum(isinstance(s, Declare) for s in statements(loop.body)) for loop in loops]
     return 0 < max(counts, default=0) <= MOST_ACCUMULATORS
+
+
+def fitted(kernel: Kernel, registers: int) -> Kernel:
+    """The kernel for a processor with so many bytes of vector registers: with as many groups at once as leave room for
+    the accumulators of their loops; as it is where results depend on how many there are."""
+    lanes = kernel.lanes
+    if lanes is None or lanes.unroll == 1 or depends_on_lanes(kernel):
+        return kernel
+    each = max((_accumulator_bytes(s) for s in statements(kernel.body) if isinstance(s, Threads)), default=0)
+    groups = (registers - registers // OPERANDS) // max(1, each * lanes.width)
+    return replace(kernel, lanes=replace(lanes, unroll=min(lanes.unroll, max(1, groups))))
+
+
+def depends_on_lanes(kernel: Kernel) -> bool:
+    """Whether results depend on the order in which elements come, or on how many lanes there are."""
+    return any(operators(stm) or isinstance(stm, Atomic) for stm in statements(kernel.body))
+
+
+def _accumulator_bytes(loop: Threads) -> int:
+    """Of the variables that loops of a thread assign."""
+    inner = (s for stm in statements(loop.body) if isinstance(stm, For) for s in statements(stm.body))
+    return sum(var.prim.bytes for var in {s.var for s in inner if isinstance(s, Assign)})
 
 
 def body_size(stms: tuple[KStm, ...]) -> int:

@@ -11,11 +11,10 @@ from ..frontend.compile import compile_source
 from ..frontend.source.text import Reach
 from ..ir.collector import paused_collector
 from ..ir.machine import CPU, Mode
-from ..kernels.devices.cpu.build import image_of
-from ..kernels.devices.cpu.runtime.jit import Effort, compile_object, has_shifts, host
+from ..kernels.devices.cpu.build import image_of, kernel_text
+from ..kernels.devices.cpu.runtime.jit import Effort, compile_object, host
 from ..kernels.kernel_ir.nodes import Kernel
 from ..kernels.kernel_ir.traverse import all_statements
-from ..kernels.lanes.module import emit
 from ..kernels.lower import lower
 from ..kernels.passes.pipeline import CPU_PASSES, ready
 from ..pipeline import LOWER, stages
@@ -77,7 +76,7 @@ def _kernel_time(kernel: Kernel) -> KernelTime:
     times = [time.process_time()]
     made = ready(kernel, CPU_PASSES)
     times.append(time.process_time())
-    text = emit((made,), False, has_shifts(host()))
+    text = kernel_text(made, host())
     times.append(time.process_time())
     compile_object((text,), host(), Effort.FULL)
     times.append(time.process_time())

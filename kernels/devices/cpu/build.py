@@ -10,16 +10,16 @@ from dataclasses import replace
 from ....ir import core
 from ....ir.collector import paused_collector
 from ...host_ir.nodes import HostBody, HostProgram
-from ...kernel_ir.nodes import Atomic, Kernel
-from ...kernel_ir.traverse import operators, statements
+from ...kernel_ir.nodes import Kernel
 from ...kernel_ir.values import symbol_of
 from ...lanes.module import emit
+from ...passes.choose_lanes import depends_on_lanes, fitted
 from ...passes.pipeline import CPU_PASSES, ready
 from .host.emit import emit_host
 from .image import Image, MachineCode, host_symbols
 from .kernel_code import KernelCode
 from .runtime.functions import runtime
-from .runtime.jit import CompiledKernels, Effort, Source, has_shifts, load_source, source_of
+from .runtime.jit import CompiledKernels, Effort, Host, Source, has_shifts, load_source, register_bytes, source_of
 from .runtime.jit import host as jit_host
 
 
@@ -50,13 +50,18 @@ def compile_kernel(kernel: Kernel, far: bool, effort: Effort) -> tuple[str, Comp
     have put it."""
     made = ready(kernel, CPU_PASSES)
     shaped = under_masks(made) if effort is Effort.QUICK else made
-    source = source_of(emit((shaped,), far, has_shifts(jit_host())), effort)
+    source = source_of(kernel_text(shaped, jit_host(), far), effort)
     return source.key, load_source(source, (symbol_of(kernel.name),))
+
+
+def kernel_text(made: Kernel, target: Host, far: bool = False) -> str:
+    """A kernel after all passes as LLVM text for a processor."""
+    return emit((fitted(made, register_bytes(target)),), far, has_shifts(target))
 
 
 def under_masks(kernel: Kernel) -> Kernel:
     """The kernel with all groups of lanes under masks, which is a third of the code; as it is where results depend on
     the order in which elements come."""
-    if kernel.lanes is None or any(operators(stm) or isinstance(stm, Atomic) for stm in statements(kernel.body)):
+    if kernel.lanes is None or depends_on_lanes(kernel):
         return kernel
     return replace(kernel, lanes=replace(kernel.lanes, peeled=False))

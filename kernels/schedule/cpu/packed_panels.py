@@ -26,7 +26,7 @@ from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.symmetric import is_symmetric
 from ....ir.traverse import all_exps, free_in_stm, may_fail
-from ....ir.types import Name, Names, Prim, Type, Var, i64
+from ....ir.types import Atom, Name, Names, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value, is_const, scalar
 from ..space import bind_space, output, row_of, split_chunk
@@ -34,11 +34,12 @@ from ..statements import gen_stm
 from ..table import Segop
 from .unroll_and_jam import ROWS, Part, can_jam, ceil_div, jam_stm, reductions_in
 
-TILES = 16
-"""Tiles of ROWS rows that use a panel."""
+TILES, MOST_TILES = 16, 64
+"""Tiles that use a panel: of those of columns, which each block copies again, as many as leave LEAST_BLOCKS blocks."""
+LEAST_BLOCKS = 24
 DEPTH = 256
 CHUNK = TILES * ROWS
-"""Columns of a block, as many as rows."""
+"""Columns of a block, as many as rows of the smallest."""
 LEAST_ROWS = 4 * ROWS
 """With fewer rows, copying costs more than it brings."""
 LEAST_DEPTH = 8
@@ -162,13 +163,15 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What a block works on: the nest, the bounds of its chunk, its first row and how many rows there are in all."""
+    """What a block works on: the nest, the bounds of its chunk, its first row, how many rows a block has and how many
+    there are in all."""
 
     space: SegSpace
     body: Body
     lo: Operand
     hi: Operand
     first: Operand
+    height: Operand
     rows: Operand
 
     @property
@@ -177,18 +180,20 @@ class Block:
 
     def here(self, b: Builder) -> Operand:
         """The number of rows of the block."""
-        return b.minimum(i64(TILES * ROWS), b.sub(self.rows, self.first))
+        return b.minimum(self.height, b.sub(self.rows, self.first))
 
 
-def panels_over_chunk(b: Builder, names: Names, space: SegSpace, body: Body, outs: list[tuple[Name, Type]]) -> None:
-    """The kernel of a block: TILES·ROWS rows, a chunk of the innermost dimension."""
+def panels_over_chunk(
+    b: Builder, names: Names, space: SegSpace, body: Body, outs: list[tuple[Name, Type]], height: Operand
+) -> None:
+    """The kernel of a block: `height` rows, a chunk of the innermost dimension."""
     rows, n, outer = b.operand(space.widths[-2]), b.operand(space.widths[-1]), space.dims[:-2]
-    groups = ceil_div(b, rows, ROWS * TILES)
+    groups = b.op(Op.QUOT, Prim.I64, b.add(rows, b.sub(height, i64(1))), height, base="groups")
     point, number = split_chunk(b, space.dims[:-1], ceil_div(b, n, CHUNK))
-    first = b.mul(b.op(Op.REM, Prim.I64, point, groups, base="group"), i64(ROWS * TILES))
+    first = b.mul(b.op(Op.REM, Prim.I64, point, groups, base="group"), height)
     at = bind_space(b, SegSpace(outer), b.op(Op.QUOT, Prim.I64, point, groups))
     lo = b.mul(number, i64(CHUNK))
-    block = Block(space, body, lo, b.minimum(n, b.add(lo, i64(CHUNK))), first, rows)
+    block = Block(space, body, lo, b.minimum(n, b.add(lo, i64(CHUNK))), first, height, rows)
     places = [row_of(b, output(b, name), at) for name, _ in outs]
     if not gives_symmetric(space, body):
         _results(b, names, block, places)
@@ -262,7 +267,7 @@ def _packed(stm: Stm, screma: core.Screma, panels: tuple[Panel, ...]) -> Stm:
 
 def _waiting(b: Builder, block: Block, prim: Prim) -> ArrayRef:
     """Memory for the sums of a block, by row and column of the result."""
-    mem = b.alloc("sums", prim, (i64(TILES * ROWS * CHUNK),), Mode.BLOCK.space).mem
+    mem = b.alloc("sums", prim, (b.mul(block.height, i64(CHUNK)),), Mode.BLOCK.space).mem
     offset = b.sub(ZERO, b.add(b.mul(block.first, i64(CHUNK)), block.lo))
     return ArrayRef(mem, offset, (block.rows, block.hi), (i64(CHUNK), i64(1)), False)
 
@@ -272,7 +277,8 @@ def _alone(b: Builder, block: Block, stm: Stm, index: Name, before: list[Sums]) 
     is_row = index == block.row
     lo, hi = (block.first, b.add(block.first, block.here(b))) if is_row else (block.lo, block.hi)
     strides = (i64(int(is_row)), i64(int(not is_row)))
-    mems = [b.alloc("sums", p.type.prim, (i64(max(CHUNK, TILES * ROWS)),), Mode.BLOCK.space).mem for p in stm.pat]
+    most = b.op(Op.MAX, Prim.I64, block.height, i64(CHUNK))
+    mems = [b.alloc("sums", p.type.prim, (most,), Mode.BLOCK.space).mem for p in stm.pat]
     refs = [ArrayRef(mem, b.sub(ZERO, lo), (block.rows, block.hi), strides, False) for mem in mems]
     at = b.index(index)
     number, j = (at, block.lo) if is_row else (block.first, at)
@@ -418,9 +424,21 @@ def needed(body: Body, wanted: Iterable[Name], stops: Iterable[Stm]) -> list[Stm
 
 
 def launch_panels(s: Segop[core.SegMap], each: float) -> None:
-    """A block for TILES·ROWS rows and CHUNK columns."""
+    """A block for some tiles of ROWS rows and CHUNK columns."""
     h, b, (*outer, rows, n) = s.h, s.h.builder(), s.exp.space.widths
-    panels_over_chunk(b, h.names, s.exp.space, s.exp.body, s.outs)
-    groups = h.ceil_div(rows, ROWS * TILES)
-    blocks = h.op(Op.MUL, h.product((*outer, groups)), h.ceil_div(n, CHUNK))
+    chunks = h.product((*outer, h.ceil_div(n, CHUNK)))
+    height = height_of(s, rows, chunks)
+    panels_over_chunk(b, h.names, s.exp.space, s.exp.body, s.outs, b.operand(height))
+    blocks = h.op(Op.MUL, chunks, h.op(Op.QUOT, h.op(Op.ADD, rows, h.op(Op.SUB, height, i64(1))), height))
     h.launch(h.finish(b, s.base), blocks, h.product(s.exp.space.widths), each, s.stm.loc)
+
+
+def height_of(s: Segop[core.SegMap], rows: Atom, chunks: Atom) -> Atom:
+    """Rows of a block: as many as leave LEAST_BLOCKS blocks. One whose rows have panels or whose result is symmetric is
+    a square."""
+    h, space, body = s.h, s.exp.space, s.exp.body
+    if gives_symmetric(space, body) or any(of_rows(space, body, screma).values for _, screma in reductions_in(body)):
+        return i64(CHUNK)
+    each = h.op(Op.QUOT, h.op(Op.MUL, rows, chunks), i64(ROWS * LEAST_BLOCKS))
+    tiles = h.op(Op.MAX, i64(TILES), h.op(Op.MIN, i64(MOST_TILES), each))
+    return h.op(Op.MUL, i64(ROWS), tiles, base="height")

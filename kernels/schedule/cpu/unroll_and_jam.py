@@ -25,7 +25,9 @@ from ..soacs import combined, is_simple, only_scalars
 from ..space import Chunk, bind_space, output, split_chunk
 from ..statements import gen_stm
 
-ROWS = 8
+ROWS = 6
+"""With two vectors of each row twelve accumulators, for which AVX2 has registers beside the operands (eight would be
+sixteen)."""
 
 
 def can_jam(space: SegSpace, body: Body) -> bool:

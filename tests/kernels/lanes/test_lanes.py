@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,13 +37,14 @@ from soac.kernels.kernel_ir.nodes import (
     KStm,
     KVar,
     KWhile,
+    LaneShape,
     Operand,
     Space,
     Store,
     Threads,
 )
 from soac.kernels.lanes.module import emit
-from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes
+from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes, fitted
 from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
 from tests.support.kernel_interpreter import ARENA_BYTES, compiled, failure_of, interpret
 from tests.support.prims import PRIMS
@@ -509,3 +511,34 @@ def test_other_machines_can_be_compiled_for(triple: str, cpu: str) -> None:
     reduce = BlockReduce((ra, rb), IX, i64(0), N, LOADS, (VA, VB), affine_composition(), ONE_ZERO, False)
     k = kernel((XA, XB, OA, OB), reduce, Store(OA, i64(0), ra), Store(OB, i64(0), rb))
     assert jit.compile_object((emit(all_ready((k,), CPU_PASSES)),), jit.Host(triple, cpu, ""))
+
+
+@pytest.mark.parametrize(("rows", "groups"), [(1, (2, 2)), (3, (2, 2)), (4, (1, 2)), (8, (1, 2)), (13, (1, 1))])
+def test_groups_leave_registers_for_accumulators(rows: int, groups: tuple[int, int]) -> None:
+    """Two groups of 8 x 64 bits are four registers of AVX2 for each accumulator, of which there are 16."""
+    kernel = replace(sums_of_rows(rows), lanes=LaneShape(8, 2, True))
+    found = tuple(fitted(kernel, registers).lanes for registers in (16 * 32, 32 * 64))
+    assert found == tuple(LaneShape(8, unroll, True) for unroll in groups)
+
+
+def test_groups_stay_where_results_depend_on_them() -> None:
+    out, acc, v = KVar("out", Prim.F64), KVar("acc", Prim.F64), KVar("v", Prim.F64)
+    total = KVar("total", Prim.F64)
+    add = KLambda((acc,), (v,), (KLet(total, KOp(Op.ADD, Prim.F64, (acc, v))),), (total,))
+    zero = Const(Prim.F64, 0.0)
+    reduce = BlockReduce((out,), IX, i64(0), N, (), (zero,), add, (zero,), False)
+    k = replace(sums_of_rows(8), lanes=LaneShape(8, 2, True))
+    assert fitted(k, 16 * 32) != k
+    k = replace(k, body=(*k.body, reduce))
+    assert fitted(k, 16 * 32) == k
+
+
+def sums_of_rows(rows: int) -> Kernel:
+    """Threads that add up 9 numbers for each of some rows."""
+    accs = [KVar(f"acc_{r}", Prim.F64) for r in range(rows)]
+    sums = [KVar(f"sum_{r}", Prim.F64) for r in range(rows)]
+    step: list[KStm] = []
+    for acc, total in zip(accs, sums, strict=True):
+        step += [KLet(total, KOp(Op.ADD, Prim.F64, (acc, Const(Prim.F64, 1.5)))), Assign(acc, total)]
+    begin = [Declare(acc, Const(Prim.F64, 0.0)) for acc in accs]
+    return kernel((), Threads(IX, i64(0), N, (*begin, For(KVar("k", I64), i64(9), tuple(step)))))

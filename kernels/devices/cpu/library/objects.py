@@ -18,10 +18,11 @@ from ....passes.pipeline import CPU_PASSES, ready
 from ....schedule.cpu.bulk_copies import bulk_kernels
 from ... import disk_cache as disk
 from ..arena import RESERVED, SMALLEST
+from ..build import kernel_text
 from ..host.emit import emit_host
 from ..host.layout import NativeFun
 from ..runtime import assembly, jit
-from ..runtime.jit import Effort, Host, has_shifts
+from ..runtime.jit import Effort, Host
 from . import failures, targets
 from .interface import OF_THREADS, Interface, identifier, interface_of
 from .tables import library_data, target_data, target_symbol
@@ -81,8 +82,8 @@ def build(
     made = [ready(kernel, CPU_PASSES) for kernel in program.kernels]
     objects = {"library.o": base_object(interface, natives, kernels, chosen)}
     for target in chosen:
-        prefix, shifts = identifier(target.name), has_shifts(target.host)
-        texts = {kernel.name: emit((kernel,), shifts=shifts) for kernel in made}
+        prefix = identifier(target.name)
+        texts = {kernel.name: kernel_text(kernel, target.host) for kernel in made}
         objects |= {f"{prefix}.{key}.o": data for key, data in target_objects(name, target, natives, host, texts)}
     return Built(interface, objects)
 

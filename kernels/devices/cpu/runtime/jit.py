@@ -168,6 +168,14 @@ def has_shifts(target: Host) -> bool:
     return not target.triple.startswith("x86_64") or "+avx512f" in target.features.split(",")
 
 
+def register_bytes(target: Host) -> int:
+    """Of all vector registers of a processor."""
+    found = set(target.features.split(","))
+    if not target.triple.startswith("x86_64"):
+        return 32 * 16
+    return 32 * 64 if "+avx512f" in found else 16 * 32 if "+avx" in found else 16 * 16
+
+
 def target_machine(target: Host, level: int = 2) -> llvm.TargetMachine:
     """LLVM's code generator for a target at a level of 0 to 3."""
     model = ("pic", "default") if target.apart else ("default", "jitdefault")

@@ -10,7 +10,17 @@ import pytest
 import soac
 from soac.ir.version_tree import sites
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.schedule.cpu.packed_panels import CHUNK, DEPTH, LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, TILES
+from soac.kernels.schedule.cpu.packed_panels import (
+    CHUNK,
+    DEPTH,
+    LEAST_BLOCKS,
+    LEAST_COLUMNS,
+    LEAST_DEPTH,
+    LEAST_ROWS,
+    MOST_TILES,
+    TILES,
+)
+from soac.kernels.schedule.cpu.unroll_and_jam import ROWS
 
 PROGRAM = """
 entry ints [n][p][m] (xss: [n][p]i32) (yss: [p][m]i32): [n][m]i32 =
@@ -50,6 +60,14 @@ def test_products(program: soac.Program, n: int, p: int) -> None:
     for m in (1, 17, CHUNK - 1, CHUNK, CHUNK + 33):
         xss, yss = (source.integers(-99, 99, shape).astype(np.int32) for shape in ((n, p), (p, m)))
         np.testing.assert_array_equal(call(program, "ints", xss, yss)[0], xss @ yss)
+
+
+@pytest.mark.parametrize("tiles", [TILES + 1, MOST_TILES - 1, 2 * MOST_TILES])
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_many_rows_share_a_panel(program: soac.Program, tiles: int, more: int) -> None:
+    source, n, m = np.random.default_rng(7), ROWS * LEAST_BLOCKS * tiles // 3 + more, 2 * CHUNK + 1
+    xss, yss = (source.integers(-99, 99, shape).astype(np.int32) for shape in ((n, 9), (9, m)))
+    np.testing.assert_array_equal(call(program, "ints", xss, yss)[0], xss @ yss)
 
 
 def test_batches(program: soac.Program) -> None:
