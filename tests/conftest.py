@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 
 DURATIONS = Path(__file__).with_name("durations.json")
 LISTED = 0.1  # seconds from which on a test's duration is kept
-SLOW = 0.4  # seconds from which on a test is `slow`
+SLOW = 0.3  # seconds from which on a test is `slow`
 QUICK, QUICK_FILE = 0.2, 0.3  # seconds that a `quick` test, and those of a file, take at most
 QUICK_WORST = 1.0  # seconds that any other case of its function takes at most
 UNLISTED = 0.02  # seconds that a test takes which is not listed

@@ -1,4 +1,4 @@
-"""The law on the CPU device, on random programs: $SOAC_DEVICE_PROGRAMS of them (40)."""
+"""The law on the CPU device, on random programs: $SOAC_DEVICE_PROGRAMS of them (25)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.property.generate import Case, cases
 
 pytestmark = pytest.mark.whole
 
-PROGRAMS = int(os.environ.get("SOAC_DEVICE_PROGRAMS", "40"))
+PROGRAMS = int(os.environ.get("SOAC_DEVICE_PROGRAMS", "25"))
 
 
 @settings(ACCEPTED, max_examples=PROGRAMS)
