@@ -23,6 +23,7 @@ from ...cpu.library.objects import Built, compiled, named, shared_constants
 from ...cpu.library.tables import SITES, Data, library_data, row, rows, site_row, structs_of, text
 from ...cpu.runtime import assembly
 from ...cpu.runtime.jit import Effort, Host
+from .. import libcuda
 from ..host import runtime
 from ..host.launches import cuda_backend
 from ..host.limits import BULK, FIRST_STACK, MOST_SHARED
@@ -33,12 +34,11 @@ PARTS = ("types", "settings", "failures", "calls")
 """Files of the CPU's libraries that these share."""
 
 FUNCTIONS = (
-    "cuInit", "cuDeviceGet", "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2",
-    "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuStreamCreate", "cuStreamDestroy_v2", "cuStreamSynchronize",
-    "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute",
-    "cuMemAlloc_v2", "cuMemFree_v2", "cuMemGetInfo_v2", "cuMemHostAlloc", "cuMemFreeHost", "cuLaunchKernel",
-    "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuMemsetD16Async",
-    "cuMemsetD32Async", "cuPointerGetAttribute",
+    *libcuda.FUNCTIONS.values(), "cuInit", "cuDeviceGet", "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease_v2", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuStreamCreate",
+    "cuStreamDestroy_v2", "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute",
+    "cuFuncSetAttribute", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemGetInfo_v2", "cuMemHostAlloc", "cuMemFreeHost",
+    "cuPointerGetAttribute",
 )  # fmt: skip
 """What a library looks for in the driver's."""
 
@@ -154,6 +154,7 @@ def base_texts(
     known = {
         **shared_constants(interface, triple), **runtime.CONSTANTS,
         **{name: k for k, name in enumerate(FUNCTIONS)}, "FUNCTIONS": len(FUNCTIONS),
+        "GPU_FUNCTIONS": 8 * len(libcuda.FUNCTIONS),
         "LISTS": LISTS, "VARIANTS": VARIANTS,
         "IMAGES": len(images), "KERNELS": len(kernels), "KERNELS_ROOM": max(1, len(kernels)),
         "FORMS": len(forms), "FORMS_ROOM": max(1, len(forms)), "SITES": len(all_sites(kernels)),
