@@ -281,6 +281,7 @@ _READERS: Mapping[str, Callable[[Scanner], Any]] = {
     "operands": read_atoms,
     "elements": lambda source: source.several(read_atom, "[", "]"),
     "name": read_name,
+    "function": read_name,
     "names": read_names,
     "shape": read_shape,
     "type": read_type,

@@ -312,6 +312,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "operands": _atoms,
     "elements": lambda atoms: f"[{', '.join(map(show_atom, atoms))}]",
     "name": show_name,
+    "function": show_name,
     "names": _names,
     "shape": show_shape,
     "type": show_type,

@@ -4,7 +4,7 @@
 Kinds:
 
     operands elements    operands, in parentheses or brackets
-    name names           of what there is
+    name names           of what there is; `function`: what is called
     shape type types     sizes in brackets; types
     int ints string      numbers and text
     body lambda          statements; a function
@@ -12,13 +12,15 @@ Kinds:
     level space form carried dims said path    as in `ir/core.py`
     bang flag rows where     what has a default value, which is left out
 
-`add_i32 x y`, `i32_to_f64 x`, `iota_i32 n ..` and `screma` with its other names are not here: their words say more.
+Of `add_i32 x y`, `i32_to_f64 x`, `iota_i32 n ..` and `screma` with its other names only the fields are here, since
+their words say more. By the kinds of fields expressions are walked too (`traverse.py`, `rename.py`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 
 from . import core
 from .records import dataclass
@@ -67,7 +69,7 @@ def _line(text: str) -> Line:
 SYNTAX = forms((
     (core.If, "if $cond then $then:body else $orelse:body"),
     (core.Loop, "loop $params:carried $form:form do $body:body"),
-    (core.Apply, "$function:name$args:operands"),
+    (core.Apply, "$function:function$args:operands"),
     (core.Hist, "hist $width $arrays:names rank $rank:int dests $dests:names\n$map:lambda\n$op:reduction"),
     (core.Scatter, "scatter $width $arrays:names rank $rank:int dests $dests:names $map:lambda"),
     (core.WithAcc, "with_acc $width $arrays:names dests $dests:names $map:lambda"),
@@ -92,5 +94,20 @@ SYNTAX = forms((
     (core.GuardCmp, "guard $threshold:string <= $par$path:path$pays:where"),
 ))  # fmt: skip
 BY_NODE: Mapping[type, Form] = {form.node: form for form in SYNTAX}
+OTHERS = forms((
+    (core.PrimOp, "$args:operands"),
+    (core.Convert, "$arg"),
+    (core.Iota, "$count $start $step"),
+    (core.Screma, "$width $arrays:names $map:lambda $scans:scans $reds:reductions"),
+))  # fmt: skip
+
+
+def _fields(form: Form) -> tuple[tuple[str, str], ...]:
+    kinds = {part.field: part.kind for part in form.parts if isinstance(part, Hole)}
+    return tuple((f.name, kinds.get(f.name, "")) for f in fields(form.node))
+
+
+FIELDS: Mapping[type, tuple[tuple[str, str], ...]] = {form.node: _fields(form) for form in (*SYNTAX, *OTHERS)}
+"""The fields of each expression, in the order of its class, with their kinds."""
 WORDS: Mapping[str, str] = {"reductions": "reduce", "scans": "scan"}
 """The words before operators, by their kinds; `_comm` is added where they commute."""
