@@ -43,8 +43,8 @@ configured:
   goto %fail if icmp eq ptr %target, null
   %reserved = call i1 @reserve_all(ptr %context)
   %made = call i1 @make_states(ptr %context)
-  %fine = and i1 %reserved, %made
-  goto %drop unless %fine
+  goto %drop unless %reserved
+  goto %drop unless %made
   call void @start(ptr %target, i64 %threads)
   ret ptr %context
 fail:

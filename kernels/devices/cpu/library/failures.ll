@@ -74,11 +74,9 @@ found:
 each:
   %k = phi i64 [ %first, %found ], [ %k1, %add ]
   %at = phi i64 [ %start, %found ], [ %end, %add ]
-  %left = icmp slt i64 %k, %last
   %room = sub i64 $MESSAGE$, %at
-  %fits = icmp sgt i64 %room, 1
-  %more = and i1 %left, %fits
-  goto %done unless %more
+  goto %done if icmp sge i64 %k, %last
+  goto %done if icmp sle i64 %room, 1
 add:
   %k1 = add i64 %k, 1
   %twice = mul i64 %k, 2
@@ -107,11 +105,9 @@ each:
   %char = load i8, ptr %text[i8 %k]
   %to = getelementptr i8, ptr %message, i64 %at
   %room = sub i64 $MESSAGE$, %at
-  %full = icmp sle i64 %room, 1
-  %last = icmp eq i8 %char, 0
-  %ends = or i1 %full, %last
   %k1 = add i64 %k, 1
-  goto %done if %ends
+  goto %done if icmp sle i64 %room, 1
+  goto %done if icmp eq i8 %char, 0
   switch i8 %char, label %plain [ i8 1, label %next i8 2, label %skip ]
 plain:
   store i8 %char, ptr %to
@@ -154,9 +150,8 @@ try:
   %n4 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to, i64 %room, ptr @show_float, i32 %digits, double %number)
   %back = call double @strtod(ptr %to, ptr null)
   %same = fcmp ueq double %back, %number
-  %most = icmp sge i32 %digits, 17
-  %enough = or i1 %same, %most
-  goto %whole if %enough
+  goto %whole if %same
+  goto %whole if icmp sge i32 %digits, 17
 again:
   %more_digits = add i32 %digits, 1
   br label %try

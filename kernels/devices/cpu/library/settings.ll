@@ -55,10 +55,8 @@ fail:
 define i32 @$PROGRAM$_set(ptr %context, ptr %name, i64 %value) {
   %length = call i64 @strlen(ptr %name)
   %k = call i64 @setting_number(ptr %name, i64 %length)
-  %known = icmp slt i64 %k, $SETTINGS$
-  %possible = icmp sge i64 %value, 0
-  %fine = and i1 %known, %possible
-  goto %fail unless %fine
+  goto %fail if icmp sge i64 %k, $SETTINGS$
+  goto %fail if icmp slt i64 %value, 0
   call void @choose(ptr %context, i64 %k, i64 %value)
   ret i32 0
 fail:

@@ -76,10 +76,8 @@ range:
   %next = call i64 @llvm.smin.i64(i64 %after, i64 %blocks)
   call void %code(ptr %table, i64 %done, i64 %next, i64 0)
   %failure = load i64, ptr %record
-  %failed = icmp ne i64 %failure, 0
-  %all = icmp eq i64 %next, %blocks
-  %over = or i1 %all, %failed
-  goto %finished if %over
+  goto %finished if icmp eq i64 %next, %blocks
+  goto %finished if icmp ne i64 %failure, 0
 estimate:
   %now = call i64 @soac_host_now()
   %taken = sub i64 %now, %start

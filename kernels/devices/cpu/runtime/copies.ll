@@ -148,14 +148,10 @@ pad:
   %large = icmp uge i64 %bytes, $SHARED$
   %innermost_to = load i64, ptr %axes->Axis.to
   %innermost_from = load i64, ptr %axes->Axis.from
-  %to_dense = icmp eq i64 %innermost_to, 1
-  %from_dense = icmp eq i64 %innermost_from, 1
-  %rows_dense = and i1 %to_dense, %from_dense
-  %one = icmp ule i64 %count, 1
-  %small = xor i1 %large, true
-  %dense = and i1 %rows_dense, %one
-  %plain = and i1 %dense, %small
-  goto %launch unless %plain
+  goto %launch if icmp ne i64 %innermost_to, 1
+  goto %launch if icmp ne i64 %innermost_from, 1
+  goto %launch if icmp ugt i64 %count, 1
+  goto %launch if %large
   call void @llvm.memcpy.p0.p0.i64(ptr %start, ptr %origin, i64 %bytes, i1 false)
   ret void
 launch:
@@ -269,12 +265,10 @@ define internal i1 @thin(ptr %axes) {
   %from_points = and i1 %to_dense, %from_few
   goto %yes if %from_points
   %size_few = call i1 @few(i64 %size)
-  %points = icmp eq i64 %rows_to, %size
-  %rows_dense = icmp eq i64 %rows_from, 1
-  %both = and i1 %to_dense, %size_few
-  %lines = and i1 %points, %rows_dense
-  %to_points = and i1 %both, %lines
-  goto %no unless %to_points
+  goto %no unless %to_dense
+  goto %no unless %size_few
+  goto %no if icmp ne i64 %rows_to, %size
+  goto %no if icmp ne i64 %rows_from, 1
   store %Axis %rows, ptr %axes
   store %Axis %columns, ptr %rows_place
 yes:

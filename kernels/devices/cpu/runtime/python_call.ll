@@ -81,10 +81,8 @@ integer:
   call void @PyErr_Clear()
   br label %bad
 held:
-  %above = icmp sge i64 %whole, %least
-  %below = icmp sle i64 %whole, %most
-  %in_range = and i1 %above, %below
-  goto %bad unless %in_range
+  goto %bad if icmp slt i64 %whole, %least
+  goto %bad if icmp sgt i64 %whole, %most
   store i64 %whole, ptr %target
   ret i1 true
 value:
@@ -96,15 +94,12 @@ array:
   goto %bad if icmp ne ptr %type, %array_type
   %rank = load i32, ptr %object->PyArrayObject.nd
   %wide_rank = sext i32 %rank to i64
-  %ranked = icmp eq i64 %wide_rank, %asked_rank
   %descr = load ptr, ptr %object->PyArrayObject.descr
-  %typed = icmp eq ptr %descr, %asked
   %flags = load i32, ptr %object->PyArrayObject.flags
   %dense_flags = and i32 %flags, $NPY_ARRAY_CARRAY_RO$
-  %dense = icmp eq i32 %dense_flags, $NPY_ARRAY_CARRAY_RO$
-  %first = and i1 %dense, %typed
-  %fits = and i1 %first, %ranked
-  goto %bad unless %fits
+  goto %bad if icmp ne i32 %dense_flags, $NPY_ARRAY_CARRAY_RO$
+  goto %bad if icmp ne ptr %descr, %asked
+  goto %bad if icmp ne i64 %wide_rank, %asked_rank
   %data = load i64, ptr %object->PyArrayObject.data
   store i64 %data, ptr %target
   %sizes = load ptr, ptr %object->PyArrayObject.dimensions
@@ -195,13 +190,11 @@ define ptr @soac_host_call(ptr %self, ptr %args, i64 %count) {
   %result_rows = extractvalue %Table %results, $Table.rows$
   %result_count = extractvalue %Table %results, $Table.count$
   %wanted = extractvalue %Table %arguments, $Table.count$
-  %counted = icmp eq i64 %count, %wanted
   %workers_place = extractvalue %Head %head, $Head.workers$
   %workers = load i64, ptr %workers_place
   %helpers = extractvalue %Head %head, $Head.helpers$
-  %started = icmp sge i64 %workers, %helpers
-  %ready = and i1 %counted, %started
-  goto %unsuited unless %ready
+  goto %unsuited if icmp ne i64 %count, %wanted
+  goto %unsuited if icmp slt i64 %workers, %helpers
   %before = atomicrmw xchg ptr %turn, i64 1 acquire
   goto %unsuited if icmp ne i64 %before, 0
   goto %run if call i1 @put_arguments(ptr %args, %Table %arguments)

@@ -77,10 +77,8 @@ several:
   %outer_from = extractvalue %Axis %outer, $Axis.from$
   %next_to = mul i64 %to_stride, %size
   %next_from = mul i64 %from_stride, %size
-  %same_to = icmp eq i64 %outer_to, %next_to
-  %same_from = icmp eq i64 %outer_from, %next_from
-  %one = and i1 %same_to, %same_from
-  goto %append unless %one
+  goto %append if icmp ne i64 %outer_to, %next_to
+  goto %append if icmp ne i64 %outer_from, %next_from
 merge:
   %outer_size = extractvalue %Axis %outer, $Axis.size$
   %product = mul i64 %outer_size, %size
@@ -110,18 +108,15 @@ line:
   %line_size = extractvalue %Axis %line_of, $Axis.size$
   %line_to = extractvalue %Axis %line_of, $Axis.to$
   %line_from = extractvalue %Axis %line_of, $Axis.from$
-  %dense_to = icmp eq i64 %line_to, %width
   %dense_from = icmp eq i64 %line_from, %width
   %either = or i1 %dense_from, %is_fill
-  %is_dense = and i1 %dense_to, %either
-  goto %strided unless %is_dense
+  goto %strided if icmp ne i64 %line_to, %width
+  goto %strided unless %either
   call void @contiguous(ptr %gpu, i64 %to, i64 %from, i64 %line_size, i64 %width, i1 %is_fill)
   ret void
 look:
-  %matrices = icmp sle i64 %n, 3
-  %copies = xor i1 %is_fill, true
-  %may = and i1 %matrices, %copies
-  goto %strided unless %may
+  goto %strided if icmp sgt i64 %n, 3
+  goto %strided if %is_fill
   goto %done if call i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width)
 strided:
   goto %outer if icmp sgt i64 %n, $MOST_DIMS$
@@ -258,9 +253,8 @@ define internal i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, 
   %row_size = extractvalue %Axis %row, $Axis.size$
   %column_size = extractvalue %Axis %column, $Axis.size$
   %shorter = call i64 @llvm.smin.i64(i64 %row_size, i64 %column_size)
-  %pays = icmp sge i64 %shorter, $TILES_PAY$
-  %by_tiles = and i1 %some, %pays
-  goto %no unless %by_tiles
+  goto %no unless %some
+  goto %no if icmp slt i64 %shorter, $TILES_PAY$
   %params = alloca [16 x i64], align 16
   %matrices = extractvalue %Axis %matrix, $Axis.size$
   %matrix_to = extractvalue %Axis %matrix, $Axis.to$

@@ -172,10 +172,8 @@ go:
   %in_block = extractvalue %Variant %v, $Variant.together$
   %may_have = extractvalue %Variant %v, $Variant.shared_left$
   %near_room = sdiv i64 %may_have, %in_block
-  %needs_more = icmp ugt i64 %block_peak, %near_room
-  %wants_near = icmp ne i64 %is_near, 0
-  %too_far = and i1 %wants_near, %needs_more
-  goto %prepare unless %too_far
+  goto %prepare if icmp eq i64 %is_near, 0
+  goto %prepare if icmp ule i64 %block_peak, %near_room
 beyond:
   %far_place = add i64 %which, 128
   br label %look

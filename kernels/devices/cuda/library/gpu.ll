@@ -3,7 +3,7 @@
 ; not to be otherwise.
 
 %Image = type { ptr, i64, ptr }  ; name arch code
-%Form = type { ptr, i64, i64, i64, i64, i64, i64, i64, i64 }  ; name kernel number threads together turns fails stacks near
+%Form = type { ptr, i64, i64, %Variant }  ; name kernel number variant
 %Limits = type { i64, i64 }  ; most threads
 %Device = type { %Gpu, ptr, ptr, ptr, ptr, ptr, i32, i1, ptr }  ; gpu kernels variants held context module number keep image
 %Request = type { i64, ptr, i64 }  ; device image keep -- in the header
@@ -170,10 +170,10 @@ define internal ptr @open_device(ptr %context, %Request %how) {
   %filled = call i1 @fill_gpu(ptr %device)
   %kernels = call i1 @fill_kernels(ptr %device)
   %states = call i1 @make_states(ptr %context, ptr %device)
-  %some = and i1 %filled, %kernels
-  %all = and i1 %some, %states
   call void @pop()
-  goto %no_memory unless %all
+  goto %no_memory unless %filled
+  goto %no_memory unless %kernels
+  goto %no_memory unless %states
   ret ptr null
 no_image:
   call void @pop()
@@ -264,10 +264,8 @@ define internal i1 @fill_kernels(ptr %device) {
   %variant_bytes = ptrtoint ptr getelementptr (%Variant, ptr null, i64 1) to i64
   %variants = call ptr @calloc(i64 $FORMS_ROOM$, i64 %variant_bytes)
   store ptr %variants, ptr %device->Device.variants
-  %no_kernels = icmp eq ptr %kernels, null
-  %no_variants = icmp eq ptr %variants, null
-  %full = or i1 %no_kernels, %no_variants
-  goto %fail if %full
+  goto %fail if icmp eq ptr %kernels, null
+  goto %fail if icmp eq ptr %variants, null
   %number = load i32, ptr %device->Device.number
   %may_have = call i64 @attribute(i32 97, i32 %number)
   %most = call i64 @llvm.smin.i64(i64 %may_have, i64 $MOST_SHARED$)
@@ -285,21 +283,10 @@ define internal i1 @fill_kernels(ptr %device) {
     %shared = and i64 %some, -16
     %to_allow = trunc i64 %shared to i32
     %allowed = call i32 *@driver[$cuFuncSetAttribute$](ptr %code, i32 8, i32 %to_allow)
-    %threads = extractvalue %Form %of, $Form.threads$
-    %together = extractvalue %Form %of, $Form.together$
-    %turns = extractvalue %Form %of, $Form.turns$
-    %fails = extractvalue %Form %of, $Form.fails$
-    %stacks = extractvalue %Form %of, $Form.stacks$
-    %v1 = insertvalue %Variant zeroinitializer, ptr %code, $Variant.code$
-    %v2 = insertvalue %Variant %v1, i64 %threads, $Variant.threads$
-    %v3 = insertvalue %Variant %v2, i64 %together, $Variant.together$
-    %v4 = insertvalue %Variant %v3, i64 %turns, $Variant.turns$
-    %v5 = insertvalue %Variant %v4, i64 %fails, $Variant.fails$
-    %v6 = insertvalue %Variant %v5, i64 %stacks, $Variant.stacks$
-    %v7 = insertvalue %Variant %v6, i64 %shared, $Variant.shared_left$
-    %near = extractvalue %Form %of, $Form.near$
-    %v8 = insertvalue %Variant %v7, i64 %near, $Variant.near$
-    store %Variant %v8, ptr %variants[%Variant %k]
+    %given = extractvalue %Form %of, $Form.variant$
+    %with_code = insertvalue %Variant %given, ptr %code, $Variant.code$
+    %variant = insertvalue %Variant %with_code, i64 %shared, $Variant.shared_left$
+    store %Variant %variant, ptr %variants[%Variant %k]
     %kernel = extractvalue %Form %of, $Form.kernel$
     %which = extractvalue %Form %of, $Form.number$
     store ptr %variants[%Variant %k], ptr %kernels[%kernel]->Kernel.variants[%which]

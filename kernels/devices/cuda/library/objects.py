@@ -20,7 +20,7 @@ from ...cpu.library.failures import Shown, of_kernel
 from ...cpu.library.interface import Interface, interface_of
 from ...cpu.library.objects import FOLDER as SHARED_FOLDER
 from ...cpu.library.objects import Built, compiled, named, shared_constants
-from ...cpu.library.tables import SITES, Data, library_data, row, rows, site_row, structs_of, text
+from ...cpu.library.tables import NONE, SITES, Data, library_data, row, rows, site_row, structs_of, text
 from ...cpu.runtime import assembly
 from ...cpu.runtime.jit import Effort, Host
 from .. import libcuda
@@ -146,11 +146,12 @@ def base_texts(
     types = (SHARED_FOLDER / "types.ll").read_text(encoding="utf-8")
     own = (FOLDER / "gpu.ll").read_text(encoding="utf-8")
     parts = [(SHARED_FOLDER / f"{part}.ll").read_text(encoding="utf-8") for part in PARTS]
-    parts += [(runtime.FOLDER / f"{part}.ll").read_text(encoding="utf-8") for part in runtime.PARTS]
+    shared = [(runtime.FOLDER / f"{part}.ll").read_text(encoding="utf-8") for part in runtime.PARTS]
+    parts += shared
     sites = {**{key: site for key, site in SITES.items() if key != "target"}, **OWN_SITES}
     by_name = {kernel.name: kernel for kernel in kernels}
     parts += [own, library_data(types, interface, natives, by_name, TARGETS, sites, TARGETS)]
-    parts.append(device_data(f"{types}\n{own}", natives, kernels, forms, images))
+    parts.append(device_data("\n".join((types, own, *shared)), natives, kernels, forms, images))
     known = {
         **shared_constants(interface, triple), **runtime.CONSTANTS,
         **{name: k for k, name in enumerate(FUNCTIONS)}, "FUNCTIONS": len(FUNCTIONS),
@@ -219,12 +220,12 @@ def names(data: Data, symbol: str, listed: Iterable[str]) -> str:
 def form_row(data: Data, form: Form) -> str:
     """`%Form`."""
     made, number = form.text, variant_number(form.asked, form.grid is Grid.TURNS, form.wide, form.far)
-    return row(
-        data, "Form",
-        name=text(data, made.name), kernel=form.kernel, number=number,
-        threads=made.threads, together=made.together, turns=int(made.take_turns), fails=int(made.fails),
-        stacks=int(bool(made.stacks)), near=int(made.near),
+    variant = row(
+        data, "Variant", code=NONE, threads=made.threads, together=made.together, turns=int(made.take_turns),
+        fails=int(made.fails), stacks=int(bool(made.stacks)), shared_left=0, near=int(made.near),
     )  # fmt: skip
+    shown = variant.removeprefix("%Variant ")
+    return row(data, "Form", name=text(data, made.name), kernel=form.kernel, number=number, variant=shown)
 
 
 def image_row(data: Data, image: Image) -> str:
