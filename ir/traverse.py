@@ -38,6 +38,7 @@ from .core import (
     Screma,
     SegHist,
     SegMap,
+    SegOp,
     SegRed,
     SegScan,
     SegScatter,
@@ -114,6 +115,14 @@ def map_bodies(on_body: Callable[[Body], Body], exp: Exp) -> Exp:
     old = bodies(exp)
     new = [on_body(body) for body in old]
     return exp if all(x is y for x, y in zip(new, old, strict=True)) else with_bodies(exp, new)
+
+
+def host_stms(on_body: Callable[[Body], Body], body: Body) -> tuple[Stm, ...]:
+    """The statements of a body of the host, with `on_body` applied to the bodies inside; segops stay."""
+    return tuple(
+        stm if isinstance(stm.exp, SegOp) or not bodies(stm.exp) else replace(stm, exp=map_bodies(on_body, stm.exp))
+        for stm in body.stms
+    )
 
 
 def reductions(exp: Exp) -> tuple[Reduction, ...]:
