@@ -1,8 +1,8 @@
 r"""Reads the textual form of the IR (`ir/show.py`) back into an equal tree.
 
-Recursive descent, one function for each construct: here programs and functions, in `ir/read_exps.py` bodies and
-expressions, in `ir/read_atoms.py` names and types. White space and line breaks mean nothing; locations may be there or
-not.
+Recursive descent: here programs and functions, in `ir/read_exps.py` bodies and expressions, these by the forms of
+`ir/syntax.py`, in `ir/read_atoms.py` names and types. White space and line breaks mean nothing; locations may be there
+or not.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
+from functools import cache
 
 from . import scalar
 from .core import Param
@@ -19,8 +20,8 @@ _TOKEN = re.compile(
     | (?P<quoted>`(?:[^`\\]|\\.)*`_\d+)
     | (?P<special>-?b?f(?:16|32|64)\.(?:inf|nan(?:<[0-9a-f]{16}>)?))
     | (?P<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:i8|i16|i32|i64|u8|u16|u32|u64|b?f16|f32|f64)?(?![\w.]))
-    | (?P<word>[^\W\d][\w']*(?:\^\w+)?|\d[\w']*)
-    | (?P<mark>:\+|->|<-|<=|\#\[|\#\{|[()\[\]{}:,=<*!@\\-])
+    | (?P<word>[^\W\d][\w']*|\d[\w']*)
+    | (?P<mark>:\+|->|<-|<=|\#\[|\#\{|[()\[\]{}:,=<*!@^\\-])
     """,
     re.VERBOSE,
 )
@@ -46,6 +47,12 @@ def scanner(text: str, token: re.Pattern[str] = _TOKEN) -> Scanner:
         if depth > MOST_BRACKETS:
             raise fault(f"nested deeper than {MOST_BRACKETS} brackets", found.start())
     return Scanner(text, token, _SPACE, fault)
+
+
+@cache
+def tokens(text: str) -> tuple[str, ...]:
+    """The tokens of a text that is right."""
+    return tuple(found[0] for found in _TOKEN.finditer(text))
 
 
 def is_name(token: str) -> bool:

@@ -1,4 +1,4 @@
-"""The text of the IR: bodies, statements and expressions, one function for each construct.
+"""The text of the IR: bodies, statements and expressions, these by the forms of `syntax.py`.
 
 Statements are read in a loop, so only nesting costs stack.
 """
@@ -6,52 +6,33 @@ Statements are read in a loop, so only nesting costs stack.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from .core import (
-    Accumulate,
     Apply,
     ArrayLit,
-    Assert,
     Attr,
     Body,
-    Concat,
     Convert,
     Copied,
-    Copy,
     DimIndex,
     Exp,
     Fix,
     ForLoop,
-    GuardCmp,
-    Hist,
-    If,
     Index,
     Iota,
     Lambda,
     Level,
-    Loop,
     Param,
     PrimOp,
-    Rearrange,
     Reduction,
-    Replicate,
-    Reshape,
-    Scatter,
-    Scratch,
     Screma,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    SegScatter,
     SegSpace,
-    SizeParam,
     Slice,
     Stm,
     Update,
     WhileLoop,
-    WithAcc,
 )
 from .errors import NOWHERE, Loc
 from .ops import Op, arity
@@ -67,9 +48,11 @@ from .read_atoms import (
     read_shape,
     read_type,
     read_types,
+    tokens,
 )
 from .scanner import Scanner
-from .types import Atom, Name, Prim, Type, Var
+from .syntax import BY_NODE, SYNTAX, WORDS, Form
+from .types import Atom, Const, Name, Prim, Var
 
 
 def read_body(source: Scanner) -> Body:
@@ -154,7 +137,7 @@ def read_exp(source: Scanner) -> Exp:
     """The right side of a statement."""
     token = source.peek()
     if is_name(token):
-        return _named(source)
+        return _read(source, BY_NODE[_AFTER_NAME.get(source.after(), Copied)])
     if token in _OPS:
         op, prim = _OPS[source.next()]
         return PrimOp(op, prim, tuple(read_atom(source) for _ in range(arity(op))))
@@ -166,49 +149,24 @@ def read_exp(source: Scanner) -> Exp:
         return _screma(source)
     if token in _FOLDS:
         return _fold(source)
-    if token in _SEGOPS:
-        read, level = _SEGOPS[source.next()]
-        return read(source, level)
-    if token in _FORMS:
-        source.next()
-        return _FORMS[token](source)
-    if token == "[":
-        return _array_lit(source)
-    return Copied(read_atom(source))
+    return _read(source, _FORMS.get(token, BY_NODE[Copied]))
 
 
-def _named(source: Scanner) -> Exp:
-    """What begins with a name: a copy, an index, an update or a call."""
-    name = read_name(source)
-    match source.peek():
-        case "(":
-            return Apply(name, read_atoms(source))
-        case "[":
-            return Index(name, _dims(source), False)
-        case "!":
-            source.next()
-            return Index(name, _dims(source), True)
-        case "with":
-            source.next()
-            safe = source.took("!")
-            dims = _dims(source)
-            source.take("<-")
-            return Update(name, dims, read_atom(source), safe)
-        case _:
-            return Copied(Var(name))
+_AFTER_NAME: Mapping[str, type] = {"(": Apply, "[": Index, "!": Index, "with": Update}
+"""What it is that begins with a name, by the token behind that."""
 
 
-def _dims(source: Scanner) -> tuple[DimIndex, ...]:
-    return source.several(_dim, "[", "]")
-
-
-def _dim(source: Scanner) -> DimIndex:
-    start = read_atom(source)
-    if not source.took(":+"):
-        return Fix(start)
-    count = read_atom(source)
-    source.take("*")
-    return Slice(start, count, read_atom(source))
+def _read(source: Scanner, form: Form) -> Exp:
+    found: dict[str, Any] = {}
+    for part in form.parts:
+        if isinstance(part, str):
+            source.take(*tokens(part))
+        elif part.kind == "carried":
+            carried = source.several(_carried)
+            found["params"], found["inits"] = tuple(p for p, _ in carried), tuple(init for _, init in carried)
+        else:
+            found[part.field] = _READERS[part.kind](source)
+    return form.node(**found)
 
 
 def _iota(source: Scanner) -> Exp:
@@ -220,58 +178,20 @@ def _iota(source: Scanner) -> Exp:
     return Iota(count, start, read_atom(source), prim)
 
 
-def _replicate(source: Scanner) -> Exp:
-    return Replicate(read_shape(source), read_atom(source))
+# ---- fields ------------------------------------------------------------------------------------------------------
 
 
-def _scratch(source: Scanner) -> Exp:
-    return Scratch(read_type(source))
-
-
-def _array_lit(source: Scanner) -> Exp:
-    elems = source.several(read_atom, "[", "]")
-    source.take(":")
-    return ArrayLit(elems, read_type(source))
-
-
-def _rearrange(source: Scanner) -> Exp:
-    return Rearrange(source.several(Scanner.integer), read_name(source))
-
-
-def _reshape(source: Scanner) -> Exp:
-    return Reshape(read_shape(source), read_name(source))
-
-
-def _concat(source: Scanner) -> Exp:
-    width = read_atom(source)
-    return Concat(read_names(source), width)
-
-
-def _copy(source: Scanner) -> Exp:
-    return Copy(read_name(source))
-
-
-def _assert(source: Scanner) -> Exp:
-    cond = read_atom(source)
-    return Assert(cond, source.string(), source.several(_said))
+def _dim(source: Scanner) -> DimIndex:
+    start = read_atom(source)
+    if not source.took(":+"):
+        return Fix(start)
+    count = read_atom(source)
+    source.take("*")
+    return Slice(start, count, read_atom(source))
 
 
 def _said(source: Scanner) -> str | Atom:
     return source.string() if source.peek().startswith('"') else read_atom(source)
-
-
-def _guard(source: Scanner) -> Exp:
-    threshold = source.string()
-    source.take("<=")
-    par = read_atom(source)
-    path = source.several(_side) if source.peek() == "(" else ()
-    return GuardCmp(threshold, par, path, read_atom(source)) if source.took("where") else GuardCmp(threshold, par, path)
-
-
-def _size_param(source: Scanner) -> Exp:
-    name = source.string()
-    source.take("default")
-    return SizeParam(name, source.integer())
 
 
 def _side(source: Scanner) -> tuple[str, bool]:
@@ -281,26 +201,9 @@ def _side(source: Scanner) -> tuple[str, bool]:
     return name, source.next() == "true"
 
 
-def _if(source: Scanner) -> Exp:
-    cond = read_atom(source)
-    source.take("then")
-    then = read_body(source)
-    source.take("else")
-    return If(cond, then, read_body(source))
-
-
-def _loop(source: Scanner) -> Exp:
-    carried = source.several(_carried)
-    params, inits = tuple(p for p, _ in carried), tuple(init for _, init in carried)
+def _form(source: Scanner) -> ForLoop | WhileLoop:
     if source.took("while"):
-        form: ForLoop | WhileLoop = WhileLoop(read_name(source))
-    else:
-        form = _for(source)
-    source.take("do")
-    return Loop(params, inits, form, read_body(source))
-
-
-def _for(source: Scanner) -> ForLoop:
+        return WhileLoop(read_name(source))
     source.take("for")
     index = read_name(source)
     source.take(":")
@@ -315,13 +218,23 @@ def _carried(source: Scanner) -> tuple[Param, Atom]:
     return param, read_atom(source)
 
 
-# ---- SOACs and segops --------------------------------------------------------------------------------------------
+def _level(source: Scanner) -> Level:
+    return source.read(Level, "a level")
+
+
+def _space_dim(source: Scanner) -> tuple[Name, Atom]:
+    index = read_name(source)
+    source.take("<")
+    return index, read_atom(source)
+
+
+# ---- SOACs and operators -----------------------------------------------------------------------------------------
 
 
 def _screma(source: Scanner) -> Exp:
     source.next()
     width, arrays, f = read_atom(source), read_names(source), read_lambda(source)
-    scans, reds = _reductions(source, "scan"), _reductions(source, "reduce")
+    scans, reds = _reductions(source, "scans"), _reductions(source, "reductions")
     return Screma(width, arrays, f, scans, reds)
 
 
@@ -343,18 +256,18 @@ def _element(source: Scanner) -> tuple[Param, Name]:
     return param, read_name(source)
 
 
-def _reductions(source: Scanner, word: str) -> tuple[Reduction, ...]:
-    """As many as follow, each `word` or `word_comm`."""
+def _reductions(source: Scanner, kind: str) -> tuple[Reduction, ...]:
+    """As many as follow, each with its word, `_comm` behind it or not."""
     reds: list[Reduction] = []
-    while source.peek() in (word, f"{word}_comm"):
-        reds.append(_reduction(source, word))
+    while source.peek() in (WORDS[kind], f"{WORDS[kind]}_comm"):
+        reds.append(_reduction(source, kind))
     return tuple(reds)
 
 
-def _reduction(source: Scanner, word: str) -> Reduction:
-    if source.took(f"{word}_comm"):
+def _reduction(source: Scanner, kind: str = "reductions") -> Reduction:
+    if source.took(f"{WORDS[kind]}_comm"):
         return _operator(source, True)
-    source.take(word)
+    source.take(WORDS[kind])
     return _operator(source, False)
 
 
@@ -363,103 +276,37 @@ def _operator(source: Scanner, comm: bool) -> Reduction:
     return Reduction(read_lambda(source), neutral, comm)
 
 
-def _ranked(source: Scanner) -> tuple[int, tuple[Name, ...]]:
-    source.take("rank")
-    rank = source.integer()
-    source.take("dests")
-    return rank, read_names(source)
-
-
-def _hist(source: Scanner) -> Exp:
-    width, arrays = read_atom(source), read_names(source)
-    rank, dests = _ranked(source)
-    f = read_lambda(source)
-    return Hist(width, arrays, f, _reduction(source, "reduce"), dests, rank)
-
-
-def _scatter(source: Scanner) -> Exp:
-    width, arrays = read_atom(source), read_names(source)
-    rank, dests = _ranked(source)
-    return Scatter(width, arrays, read_lambda(source), dests, rank)
-
-
-def _with_acc(source: Scanner) -> Exp:
-    width, arrays = read_atom(source), read_names(source)
-    source.take("dests")
-    dests = read_names(source)
-    return WithAcc(width, arrays, read_lambda(source), dests)
-
-
-def _accumulate(source: Scanner) -> Exp:
-    accs = read_names(source)
-    source.take("at")
-    index = read_atoms(source)
-    source.take("values")
-    values = read_atoms(source)
-    ops = _reductions(source, "reduce")
-    return Accumulate(accs, index, values, ops[0] if ops else None)
-
-
-def _space(source: Scanner) -> SegSpace:
-    return SegSpace(source.several(_space_dim))
-
-
-def _space_dim(source: Scanner) -> tuple[Name, Atom]:
-    index = read_name(source)
-    source.take("<")
-    return index, read_atom(source)
-
-
-def _ret(source: Scanner) -> tuple[Type, ...]:
-    source.take(":")
-    return read_types(source)
-
-
-def _segmap(source: Scanner, level: Level) -> Exp:
-    space, ret = _space(source), _ret(source)
-    return SegMap(level, space, read_body(source), ret)
-
-
-def _segred(source: Scanner, level: Level) -> Exp:
-    space, ends = _space(source), _rows(source)
-    reds, ret = _reductions(source, "reduce"), _ret(source)
-    return SegRed(level, space, reds, read_body(source), ret, ends)
-
-
-def _rows(source: Scanner) -> Name | None:
-    return read_name(source) if source.took("rows") else None
-
-
-def _segscan(source: Scanner, level: Level) -> Exp:
-    space, scans, ret = _space(source), _reductions(source, "scan"), _ret(source)
-    return SegScan(level, space, scans, read_body(source), ret)
-
-
-def _segscatter(source: Scanner, level: Level) -> Exp:
-    space, (rank, dests), safe = _space(source), _ranked(source), source.took("safe")
-    return SegScatter(level, space, dests, rank, read_body(source), safe)
-
-
-def _seghist(source: Scanner, level: Level) -> Exp:
-    space, (rank, dests), op = _space(source), _ranked(source), _reduction(source, "reduce")
-    return SegHist(level, space, op, dests, rank, read_body(source))
-
-
-_SEGOPS = {
-    f"{word}^{level.value}": (read, level)
-    for word, read in {
-        "segmap": _segmap,
-        "segred": _segred,
-        "segscan": _segscan,
-        "segscatter": _segscatter,
-        "seghist": _seghist,
-    }.items()
-    for level in Level
+_READERS: Mapping[str, Callable[[Scanner], Any]] = {
+    "operand": read_atom,
+    "operands": read_atoms,
+    "elements": lambda source: source.several(read_atom, "[", "]"),
+    "name": read_name,
+    "function": read_name,
+    "names": read_names,
+    "shape": read_shape,
+    "type": read_type,
+    "types": read_types,
+    "int": Scanner.integer,
+    "ints": lambda source: source.several(Scanner.integer),
+    "string": Scanner.string,
+    "body": read_body,
+    "lambda": read_lambda,
+    "reduction": _reduction,
+    "reductions": lambda source: _reductions(source, "reductions"),
+    "scans": lambda source: _reductions(source, "scans"),
+    "optional": lambda source: next(iter(_reductions(source, "reductions")), None),
+    "level": _level,
+    "space": lambda source: SegSpace(source.several(_space_dim)),
+    "form": _form,
+    "dims": lambda source: source.several(_dim, "[", "]"),
+    "said": lambda source: source.several(_said),
+    "path": lambda source: source.several(_side) if source.peek() == "(" else (),
+    "bang": lambda source: source.took("!"),
+    "flag": lambda source: source.took("safe"),
+    "rows": lambda source: read_name(source) if source.took("rows") else None,
+    "where": lambda source: read_atom(source) if source.took("where") else Const(Prim.BOOL, True),
 }
-_FORMS: dict[str, Callable[[Scanner], Exp]] = {
-    "replicate": _replicate, "scratch": _scratch, "rearrange": _rearrange, "reshape": _reshape, "concat": _concat,
-    "copy": _copy, "assert": _assert, "guard": _guard, "param": _size_param, "if": _if, "loop": _loop, "hist": _hist,
-    "scatter": _scatter,
-    "with_acc": _with_acc,
-    "accumulate": _accumulate,
-}  # fmt: skip
+_FORMS: Mapping[str, Form] = {tokens(form.parts[0])[0]: form for form in SYNTAX if isinstance(form.parts[0], str)} | {
+    "[": BY_NODE[ArrayLit]
+}
+"""By the token that they begin with."""

@@ -8,57 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from .core import (
-    Accumulate,
-    Apply,
-    ArrayLit,
-    Assert,
     Body,
-    Concat,
-    Convert,
-    Copied,
-    Copy,
     DimIndex,
     Exp,
     Fix,
     ForLoop,
     FunDef,
-    GuardCmp,
-    Hist,
-    If,
-    Index,
-    Iota,
     Lambda,
     Loop,
     Param,
-    PrimOp,
     Prog,
-    Rearrange,
     Reduction,
-    Replicate,
-    Reshape,
-    Scatter,
-    Scratch,
-    Screma,
-    SegHist,
-    SegMap,
-    SegOp,
-    SegRed,
-    SegScan,
-    SegScatter,
     SegSpace,
-    SizeParam,
     Slice,
-    Soac,
     Stm,
-    Update,
     WhileLoop,
-    WithAcc,
 )
 from .depth import allow_depth
 from .errors import IRError
 from .records import dataclass
+from .syntax import FIELDS
 from .types import Atom, Const, Name, Names, Type, Var
 
 
@@ -239,56 +211,9 @@ def _types(types: tuple[Type, ...], r: Renaming) -> tuple[Type, ...]:
 
 def rewrite_exp(exp: Exp, r: Renaming) -> Exp:
     """`exp` with every use and every binder renamed, at any depth."""
-    match exp:
-        case PrimOp(op, prim, args):
-            return PrimOp(op, prim, _atoms(args, r))
-        case Convert(source, target, arg):
-            return Convert(source, target, rewrite_atom(arg, r))
-        case Copied(atom):
-            return Copied(rewrite_atom(atom, r))
-        case Index(array, dims, safe):
-            return Index(rewrite_name(array, r), _dims(dims, r), safe)
-        case Update(array, dims, value, safe):
-            return Update(rewrite_name(array, r), _dims(dims, r), rewrite_atom(value, r), safe)
-        case Iota(count, start, step, prim):
-            return Iota(rewrite_atom(count, r), rewrite_atom(start, r), rewrite_atom(step, r), prim)
-        case Replicate(shape, value):
-            return Replicate(_atoms(shape, r), rewrite_atom(value, r))
-        case Scratch(type_):
-            return Scratch(rewrite_type(type_, r))
-        case ArrayLit(elems, row):
-            return ArrayLit(_atoms(elems, r), rewrite_type(row, r))
-        case Rearrange(perm, array):
-            return Rearrange(perm, rewrite_name(array, r))
-        case Reshape(shape, array):
-            return Reshape(_atoms(shape, r), rewrite_name(array, r))
-        case Concat(arrays, width):
-            return Concat(_names(arrays, r), rewrite_atom(width, r))
-        case Copy(array):
-            return Copy(rewrite_name(array, r))
-        case Assert(cond, code, parts):
-            said = tuple([part if isinstance(part, str) else rewrite_atom(part, r) for part in parts])
-            return Assert(rewrite_atom(cond, r), code, said)
-        case GuardCmp(threshold, par, path, pays):
-            return GuardCmp(threshold, rewrite_atom(par, r), path, rewrite_atom(pays, r))
-        case SizeParam():
-            return exp
-        case If(cond, then, orelse):
-            return If(rewrite_atom(cond, r), rewrite_body(then, r), rewrite_body(orelse, r))
-        case Loop():
-            return _rewrite_loop(exp, r)
-        case Apply(function, args):
-            return Apply(r.call(function), _atoms(args, r))
-        case Screma() | Hist() | Scatter():
-            return _rewrite_soac(exp, r)
-        case WithAcc(width, arrays, f, dests):
-            outer, inputs = rewrite_atom(width, r), _names(arrays, r)
-            return WithAcc(outer, inputs, rewrite_lambda(f, r), _names(dests, r))
-        case Accumulate(accs, index, values, op):
-            new = None if op is None else _reduction(op, r)
-            return Accumulate(_names(accs, r), _atoms(index, r), _atoms(values, r), new)
-        case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
-            return _rewrite_segop(exp, r)
+    if isinstance(exp, Loop):
+        return _rewrite_loop(exp, r)
+    return type(exp)(*[rewrite(getattr(exp, name), r) for name, rewrite in _REWRITTEN[type(exp)]])
 
 
 def _rewrite_loop(loop: Loop, r: Renaming) -> Loop:
@@ -304,29 +229,30 @@ def _rewrite_loop(loop: Loop, r: Renaming) -> Loop:
     return Loop(params, inits, form, rewrite_body(loop.body, r))
 
 
-def _rewrite_soac(exp: Soac, r: Renaming) -> Soac:
-    width, arrays = rewrite_atom(exp.width, r), _names(exp.arrays, r)
-    f = rewrite_lambda(exp.map, r)
-    match exp:
-        case Screma(_, _, _, scans, reds):
-            return Screma(width, arrays, f, _reductions(scans, r), _reductions(reds, r))
-        case Hist(_, _, _, op, dests, rank):
-            return Hist(width, arrays, f, _reduction(op, r), _names(dests, r), rank)
-        case Scatter(_, _, _, dests, rank):
-            return Scatter(width, arrays, f, _names(dests, r), rank)
-
-
-def _rewrite_segop(exp: SegOp, r: Renaming) -> SegOp:
-    space = _space(exp.space, r)
-    match exp:
-        case SegMap(level, _, body, ret):
-            return SegMap(level, space, rewrite_body(body, r), _types(ret, r))
-        case SegRed(level, _, reds, body, ret, ends):
-            rows = None if ends is None else rewrite_name(ends, r)
-            return SegRed(level, space, _reductions(reds, r), rewrite_body(body, r), _types(ret, r), rows)
-        case SegScan(level, _, scans, body, ret):
-            return SegScan(level, space, _reductions(scans, r), rewrite_body(body, r), _types(ret, r))
-        case SegScatter(level, _, dests, rank, body, safe):
-            return SegScatter(level, space, _names(dests, r), rank, rewrite_body(body, r), safe)
-        case SegHist(level, _, op, dests, rank, body):
-            return SegHist(level, space, _reduction(op, r), _names(dests, r), rank, rewrite_body(body, r))
+_BY_KIND: Mapping[str, Callable[[Any, Renaming], Any]] = {
+    "operand": rewrite_atom,
+    "operands": _atoms,
+    "elements": _atoms,
+    "shape": _atoms,
+    "where": rewrite_atom,
+    "name": rewrite_name,
+    "names": _names,
+    "rows": lambda ends, r: None if ends is None else rewrite_name(ends, r),
+    "function": lambda name, r: r.call(name),
+    "type": rewrite_type,
+    "types": _types,
+    "dims": _dims,
+    "said": lambda parts, r: tuple([part if isinstance(part, str) else rewrite_atom(part, r) for part in parts]),
+    "space": _space,
+    "body": rewrite_body,
+    "lambda": rewrite_lambda,
+    "reduction": _reduction,
+    "reductions": _reductions,
+    "scans": _reductions,
+    "optional": lambda op, r: None if op is None else _reduction(op, r),
+}
+_REWRITTEN: Mapping[type, tuple[tuple[str, Callable[[Any, Renaming], Any]], ...]] = {
+    node: tuple((name, _BY_KIND.get(kind, lambda value, r: value)) for name, kind in found)
+    for node, found in FIELDS.items()
+}
+"""How each field becomes another one; what has no kind of these stays."""

@@ -13,61 +13,36 @@ import json
 import math
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass, replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from . import scalar
 from .core import (
-    Accumulate,
-    Apply,
-    ArrayLit,
-    Assert,
     Attr,
-    Basic,
     Body,
-    Concat,
     Convert,
-    Copied,
-    Copy,
     DimIndex,
     Exp,
     Fix,
     ForLoop,
     FunDef,
-    GuardCmp,
-    Hist,
-    If,
-    Index,
     Iota,
     Lambda,
     Loop,
     Param,
     PrimOp,
     Prog,
-    Rearrange,
     Reduction,
-    Replicate,
-    Reshape,
-    Scatter,
-    Scratch,
     Screma,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    SegScatter,
-    SegSpace,
-    SizeParam,
     Slice,
     Stm,
-    Update,
     WhileLoop,
-    WithAcc,
 )
 from .depth import allow_depth
 from .entry_points import Entry
 from .errors import NOWHERE, Loc
+from .syntax import BY_NODE, WORDS, Hole, Line
 from .traverse import map_bodies
 from .types import Atom, Const, Name, Prim, Type, Var
 
@@ -260,86 +235,55 @@ def _lambda(f: Lambda) -> Lines:
 
 def _exp(exp: Exp) -> Lines:
     match exp:
-        case If(cond, then, orelse):
-            return _joined([f"if {show_atom(cond)} then"], _body(then), ["else"], _body(orelse))
-        case Loop():
-            return _loop(exp)
-        case Apply(function, args):
-            return [show_name(function) + _atoms(args)]
         case Screma():
             return _screma(exp)
-        case Hist(width, arrays, f, op, dests, rank):
-            head = f"hist {show_atom(width)} {_names(arrays)} rank {rank} dests {_names(dests)}"
-            return _below(head, _lambda(f), _reduction("reduce", op))
-        case Scatter(width, arrays, f, dests, rank):
-            return _joined(
-                [f"scatter {show_atom(width)} {_names(arrays)} rank {rank} dests {_names(dests)}"], _lambda(f)
-            )
-        case WithAcc(width, arrays, f, dests):
-            return _joined([f"with_acc {show_atom(width)} {_names(arrays)} dests {_names(dests)}"], _lambda(f))
-        case Accumulate(accs, index, values, op):
-            head = f"accumulate {_names(accs)} at {_atoms(index)} values {_atoms(values)}"
-            return [head] if op is None else _below(head, _reduction("reduce", op))
-        case SegMap(level, space, body, ret):
-            return _joined([f"segmap^{level.value} {_space(space)} : {_types(ret)}"], _body(body))
-        case SegRed(level, space, reds, body, ret, ends):
-            ops = [_reduction("reduce", r) for r in reds]
-            head = f"segred^{level.value} {_space(space)}" + ("" if ends is None else f" rows {show_name(ends)}")
-            return _below(head, *ops, _joined([f": {_types(ret)}"], _body(body)))
-        case SegScan(level, space, scans, body, ret):
-            ops = [_reduction("scan", s) for s in scans]
-            return _below(f"segscan^{level.value} {_space(space)}", *ops, _joined([f": {_types(ret)}"], _body(body)))
-        case SegScatter(level, space, dests, rank, body, safe):
-            head = f"segscatter^{level.value} {_space(space)} rank {rank} dests {_names(dests)}"
-            return _joined([head + " safe" if safe else head], _body(body))
-        case SegHist(level, space, op, dests, rank, body):
-            head = f"seghist^{level.value} {_space(space)} rank {rank} dests {_names(dests)}"
-            return _below(head, _reduction("reduce", op), _body(body))
-        case _:
-            return [_basic(exp)]
-
-
-def _basic(exp: Basic) -> str:
-    match exp:
-        case Copied(atom):
-            return show_atom(atom)
         case PrimOp(op, prim, args):
-            return " ".join([f"{op.value}_{prim.value}", *map(show_atom, args)])
+            return [" ".join([f"{op.value}_{prim.value}", *map(show_atom, args)])]
         case Convert(source, target, arg):
-            return f"{source.value}_to_{target.value} {show_atom(arg)}"
-        case Index(array, dims, safe):
-            return f"{show_name(array)}{'!' if safe else ''}{_dims(dims)}"
-        case Update(array, dims, value, safe):
-            return f"{show_name(array)} with{'!' if safe else ''} {_dims(dims)} <- {show_atom(value)}"
+            return [f"{source.value}_to_{target.value} {show_atom(arg)}"]
         case Iota(count, start, step, prim):
-            return f"iota_{prim.value} {show_atom(count)} from {show_atom(start)} by {show_atom(step)}"
-        case Replicate(shape, value):
-            return f"replicate {show_shape(shape)} {show_atom(value)}"
-        case Scratch(type_):
-            return f"scratch {show_type(type_)}"
-        case ArrayLit(elems, row):
-            return "[" + ", ".join(map(show_atom, elems)) + f"] : {show_type(row)}"
-        case Rearrange(perm, array):
-            return f"rearrange {_listed(map(str, perm))} {show_name(array)}"
-        case Reshape(shape, array):
-            return f"reshape {show_shape(shape)} {show_name(array)}"
-        case Concat(arrays, width):
-            return f"concat {show_atom(width)} {_names(arrays)}"
-        case Copy(array):
-            return f"copy {show_name(array)}"
-        case Assert(cond, code, parts):
-            said = (json.dumps(part) if isinstance(part, str) else show_atom(part) for part in parts)
-            return f"assert {show_atom(cond)} {json.dumps(code)} {_listed(said)}"
-        case SizeParam(name, default):
-            return f"param {json.dumps(name)} default {default}"
-        case GuardCmp(threshold, par, path, pays):
-            sides = [f"{json.dumps(name)} {'true' if taken else 'false'}" for name, taken in path]
-            shown = f"guard {json.dumps(threshold)} <= {show_atom(par)}" + (f" {_listed(sides)}" if sides else "")
-            return shown if pays == Const(Prim.BOOL, True) else f"{shown} where {show_atom(pays)}"
+            return [f"iota_{prim.value} {show_atom(count)} from {show_atom(start)} by {show_atom(step)}"]
+        case _:
+            first, *others = BY_NODE[type(exp)].lines
+            head = _line(exp, first)
+            return _below(head[0], *(block for line in others for block in _blocks(exp, line))) if others else head
 
 
-def _dims(dims: Iterable[DimIndex]) -> str:
-    return "[" + ", ".join(map(_dim, dims)) + "]"
+def _blocks(exp: Exp, line: Line) -> list[Lines]:
+    """A line of a form: a block, or as many as it has operators."""
+    match line.parts:
+        case (Hole(field, "reductions" | "scans" as kind),):
+            return [_reduction(kind, op) for op in getattr(exp, field)]
+        case (Hole(field, "optional"),):
+            return [] if getattr(exp, field) is None else [_reduction("reductions", getattr(exp, field))]
+        case _:
+            return [_line(exp, line)]
+
+
+def _line(exp: Exp, line: Line) -> Lines:
+    lines = [""]
+    for part in line.parts:
+        first, *rest = [part] if isinstance(part, str) else _field(exp, part)
+        lines[-1] += first
+        lines += rest
+    return lines
+
+
+def _field(exp: Exp, hole: Hole) -> Lines:
+    value = getattr(exp, hole.field)
+    match hole.kind:
+        case "body":
+            return _body(value)
+        case "lambda":
+            return _lambda(value)
+        case "reduction":
+            return _reduction("reductions", value)
+        case "carried":
+            assert isinstance(exp, Loop)
+            pairs = zip(exp.params, exp.inits, strict=True)
+            return [_listed(f"{_param(p)} = {show_atom(init)}" for p, init in pairs)]
+        case kind:
+            return [_TEXTS[kind](value)]
 
 
 def _dim(dim: DimIndex) -> str:
@@ -350,15 +294,43 @@ def _dim(dim: DimIndex) -> str:
             return f"{show_atom(start)} :+ {show_atom(count)} * {show_atom(stride)}"
 
 
-def _loop(loop: Loop) -> Lines:
-    pairs = zip(loop.params, loop.inits, strict=True)
-    carried = _listed(f"{_param(p)} = {show_atom(init)}" for p, init in pairs)
-    match loop.form:
+def _form(form: ForLoop | WhileLoop) -> str:
+    match form:
         case ForLoop(index, bound, prim):
-            form = f"for {show_name(index)}: {prim.value} < {show_atom(bound)}"
+            return f"for {show_name(index)}: {prim.value} < {show_atom(bound)}"
         case WhileLoop(cond):
-            form = f"while {show_name(cond)}"
-    return _joined([f"loop {carried} {form} do"], _body(loop.body))
+            return f"while {show_name(cond)}"
+
+
+def _path(path: Iterable[tuple[str, bool]]) -> str:
+    sides = [f"{json.dumps(name)} {'true' if taken else 'false'}" for name, taken in path]
+    return f" {_listed(sides)}" if sides else ""
+
+
+_TEXTS: dict[str, Callable[[Any], str]] = {
+    "operand": show_atom,
+    "operands": _atoms,
+    "elements": lambda atoms: f"[{', '.join(map(show_atom, atoms))}]",
+    "name": show_name,
+    "function": show_name,
+    "names": _names,
+    "shape": show_shape,
+    "type": show_type,
+    "types": _types,
+    "int": str,
+    "ints": lambda numbers: _listed(map(str, numbers)),
+    "string": json.dumps,
+    "level": lambda level: level.value,
+    "space": lambda space: _listed(f"{show_name(index)} < {show_atom(width)}" for index, width in space.dims),
+    "form": _form,
+    "dims": lambda dims: f"[{', '.join(map(_dim, dims))}]",
+    "said": lambda parts: _listed(json.dumps(part) if isinstance(part, str) else show_atom(part) for part in parts),
+    "path": _path,
+    "bang": lambda safe: "!" if safe else "",
+    "flag": lambda safe: " safe" if safe else "",
+    "rows": lambda ends: "" if ends is None else f" rows {show_name(ends)}",
+    "where": lambda pays: "" if pays == Const(Prim.BOOL, True) else f" where {show_atom(pays)}",
+}
 
 
 def _screma(exp: Screma) -> Lines:
@@ -377,7 +349,7 @@ def _screma(exp: Screma) -> Lines:
             word = "scanomap"
         case _:
             word = "screma"
-    ops = [*(_reduction("scan", s) for s in exp.scans), *(_reduction("reduce", r) for r in exp.reds)]
+    ops = [*(_reduction("scans", s) for s in exp.scans), *(_reduction("reductions", r) for r in exp.reds)]
     if not ops:
         return _joined([f"{word} {width} {_names(exp.arrays)}"], _lambda(exp.map))
     return _below(f"{word} {width} {_names(exp.arrays)}", _lambda(exp.map), *ops)
@@ -393,12 +365,8 @@ def _commuting(word: str, op: Reduction) -> str:
     return f"{word}_comm" if op.comm else word
 
 
-def _reduction(word: str, op: Reduction) -> Lines:
-    return _joined([f"{_commuting(word, op)} {_atoms(op.neutral)}"], _lambda(op.op))
-
-
-def _space(space: SegSpace) -> str:
-    return _listed(f"{show_name(index)} < {show_atom(width)}" for index, width in space.dims)
+def _reduction(kind: str, op: Reduction) -> Lines:
+    return _joined([f"{_commuting(WORDS[kind], op)} {_atoms(op.neutral)}"], _lambda(op.op))
 
 
 # ---- functions ---------------------------------------------------------------------------------------------------

@@ -12,39 +12,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from .core import (
     Accumulate,
     Apply,
-    ArrayLit,
     Assert,
     Body,
-    Concat,
-    Convert,
-    Copied,
-    Copy,
     DimIndex,
     Exp,
     Fix,
     ForLoop,
     FunDef,
-    GuardCmp,
     Hist,
     If,
     Index,
-    Iota,
     Lambda,
     Loop,
     Param,
     PrimOp,
     Prog,
-    Rearrange,
     Reduction,
     Remembered,
-    Replicate,
-    Reshape,
     Scatter,
-    Scratch,
     Screma,
     SegHist,
     SegMap,
@@ -53,7 +43,6 @@ from .core import (
     SegScan,
     SegScatter,
     SegSpace,
-    SizeParam,
     Slice,
     Soac,
     Stm,
@@ -63,6 +52,7 @@ from .core import (
 )
 from .ops import can_fail
 from .reachable import reachable
+from .syntax import FIELDS
 from .types import I64, Atom, Name, Type, Var, scalar
 
 NameSet = dict[Name, None]
@@ -125,6 +115,14 @@ def map_bodies(on_body: Callable[[Body], Body], exp: Exp) -> Exp:
     old = bodies(exp)
     new = [on_body(body) for body in old]
     return exp if all(x is y for x, y in zip(new, old, strict=True)) else with_bodies(exp, new)
+
+
+def host_stms(on_body: Callable[[Body], Body], body: Body) -> tuple[Stm, ...]:
+    """The statements of a body of the host, with `on_body` applied to the bodies inside; segops stay."""
+    return tuple(
+        stm if isinstance(stm.exp, SegOp) or not bodies(stm.exp) else replace(stm, exp=map_bodies(on_body, stm.exp))
+        for stm in body.stms
+    )
 
 
 def reductions(exp: Exp) -> tuple[Reduction, ...]:
@@ -216,65 +214,11 @@ def all_params(body: Body) -> Iterator[Param]:
 def operands(exp: Exp) -> tuple[Atom, ...]:
     """What `exp` itself uses: atoms, arrays, widths, neutral elements and the sizes of `scratch` and literals;
     not what its bodies use, not the types of its parameters, not the function it calls."""
-    if type(exp) is PrimOp:  # most are
+    if isinstance(exp, PrimOp):  # most are
         return exp.args
-    match exp:
-        case PrimOp(_, _, args):
-            return args
-        case Convert(_, _, arg):
-            return (arg,)
-        case Copied(atom):
-            return (atom,)
-        case Index(array, dims, _):
-            return (Var(array), *index_atoms(dims))
-        case Update(array, dims, value, _):
-            return (Var(array), *index_atoms(dims), value)
-        case Iota(count, start, step, _):
-            return (count, start, step)
-        case Replicate(shape, value):
-            return (*shape, value)
-        case Scratch(type_):
-            return type_.shape
-        case ArrayLit(elems, row):
-            return (*elems, *row.shape)
-        case Rearrange(_, array) | Copy(array):
-            return (Var(array),)
-        case Reshape(shape, array):
-            return (*shape, Var(array))
-        case Concat(arrays, width):
-            return (*map(Var, arrays), width)
-        case Assert(cond, _, parts):
-            return (cond, *(part for part in parts if not isinstance(part, str)))
-        case GuardCmp(_, par, _, pays):
-            return (par, pays)
-        case SizeParam():
-            return ()
-        case If(cond, _, _):
-            return (cond,)
-        case Loop(_, inits, form, _):
-            return (*inits, form.bound) if isinstance(form, ForLoop) else inits
-        case Apply(_, args):
-            return args
-        case Screma() | Hist() | Scatter():
-            return (exp.width, *map(Var, exp.arrays), *_neutral_and_dests(exp))
-        case WithAcc(width, arrays, _, dests):
-            return (width, *map(Var, (*arrays, *dests)))
-        case Accumulate(accs, index, values):
-            return (*map(Var, accs), *index, *values, *_neutral(exp))
-        case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
-            ends = (Var(exp.ends),) if isinstance(exp, SegRed) and exp.ends is not None else ()
-            return (*exp.space.widths, *_neutral_and_dests(exp), *ends)
-
-
-def _neutral(exp: Exp) -> Iterator[Atom]:
-    for reduction in reductions(exp):
-        yield from reduction.neutral
-
-
-def _neutral_and_dests(exp: Soac | SegOp) -> Iterator[Atom]:
-    yield from _neutral(exp)
-    if isinstance(exp, Hist | Scatter | SegHist | SegScatter):
-        yield from map(Var, exp.dests)
+    if isinstance(exp, Loop):
+        return (*exp.inits, exp.form.bound) if isinstance(exp.form, ForLoop) else exp.inits
+    return tuple([atom for name, used in _USED[type(exp)] for atom in used(getattr(exp, name))])
 
 
 def index_atoms(dims: tuple[DimIndex, ...]) -> Iterator[Atom]:
@@ -285,6 +229,42 @@ def index_atoms(dims: tuple[DimIndex, ...]) -> Iterator[Atom]:
                 yield index
             case Slice(start, count, stride):
                 yield from (start, count, stride)
+
+
+def _one(atom: Atom) -> tuple[Atom, ...]:
+    return (atom,)
+
+
+def _all(atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    return atoms
+
+
+def _neutral(reds: tuple[Reduction, ...]) -> Iterator[Atom]:
+    return (atom for red in reds for atom in red.neutral)
+
+
+_BY_KIND: Mapping[str, Callable[[Any], Iterable[Atom]]] = {
+    "operand": _one,
+    "operands": _all,
+    "elements": _all,
+    "shape": _all,
+    "where": _one,
+    "name": lambda name: (Var(name),),
+    "names": lambda names: map(Var, names),
+    "rows": lambda ends: () if ends is None else (Var(ends),),
+    "type": lambda t: t.shape,
+    "dims": index_atoms,
+    "said": lambda parts: (part for part in parts if not isinstance(part, str)),
+    "space": lambda space: space.widths,
+    "reduction": lambda red: red.neutral,
+    "reductions": _neutral,
+    "scans": _neutral,
+    "optional": lambda red: () if red is None else red.neutral,
+}
+_USED: Mapping[type, tuple[tuple[str, Callable[[Any], Iterable[Atom]]], ...]] = {
+    node: tuple((name, _BY_KIND[kind]) for name, kind in found if kind in _BY_KIND) for node, found in FIELDS.items()
+}
+"""What each field uses; others use nothing."""
 
 
 def result_types(exp: Exp) -> tuple[Type, ...]:

@@ -36,14 +36,13 @@ from ...ir.core import (
     Reshape,
     SegHist,
     SegMap,
-    SegOp,
     SegSpace,
     Stm,
 )
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import rename_body, substitute_body
-from ...ir.traverse import bodies, free_in_stm, map_bodies, types_in
+from ...ir.traverse import free_in_stm, host_stms, types_in
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..aliasing.classes import Sharing, sharing_in
 from ..context.recompute_cost import LIMIT, weight_of
@@ -56,10 +55,7 @@ def fuse_points(prog: Prog) -> Prog:
     sharing, names, types = sharing_in(prog), Names(prog.next_name), types_in(prog)
 
     def on_body(body: Body) -> Body:
-        stms = tuple(
-            stm if isinstance(stm.exp, SegOp) or not bodies(stm.exp) else replace(stm, exp=map_bodies(on_body, stm.exp))
-            for stm in body.stms
-        )
+        stms = host_stms(on_body, body)
         around = Around(sharing, names, types, {p.name: s for s in stms for p in s.pat}, _users(stms, body))
         return Body(tuple(_fused(stm, around) for stm in stms), body.result)
 

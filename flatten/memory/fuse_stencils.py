@@ -26,7 +26,6 @@ from ...ir.core import (
     PrimOp,
     Prog,
     SegMap,
-    SegOp,
     SegRed,
     SegScan,
     Stm,
@@ -34,7 +33,7 @@ from ...ir.core import (
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import rename_body, substitute_body
-from ...ir.traverse import bodies, free_in_stm, map_bodies
+from ...ir.traverse import free_in_stm, host_stms
 from ...ir.types import Atom, Name, Names, Var
 from ..aliasing.classes import Sharing, sharing_in
 from ..context.recompute_cost import LIMIT, is_total_body, weight_of
@@ -51,10 +50,7 @@ def fuse_stencils(prog: Prog) -> Prog:
     sharing, names = sharing_in(prog), Names(prog.next_name)
 
     def on_body(body: Body) -> Body:
-        stms = tuple(
-            stm if isinstance(stm.exp, SegOp) or not bodies(stm.exp) else replace(stm, exp=map_bodies(on_body, stm.exp))
-            for stm in body.stms
-        )
+        stms = host_stms(on_body, body)
         return Body(_fused(stms, body.result, sharing, names), body.result)
 
     functions = tuple(replace(fun, body=on_body(fun.body)) for fun in prog.functions)

@@ -20,10 +20,10 @@ from dataclasses import replace
 
 from ...ir.attributes import PART, is_opaque
 from ...ir.commute import componentwise, is_commutative
-from ...ir.core import Body, Copied, PrimOp, Prog, SegHist, SegOp, SegScatter, Stm
+from ...ir.core import Body, Copied, PrimOp, Prog, SegHist, SegScatter, Stm
 from ...ir.ops import Op
 from ...ir.rename import substitute_body
-from ...ir.traverse import bodies, free_in_body, free_in_stm, map_bodies
+from ...ir.traverse import bodies, free_in_body, free_in_stm, host_stms
 from ...ir.types import Name, Var
 from ..aliasing.classes import Sharing, sharing_in
 from ..aliasing.fresh import are_apart
@@ -38,10 +38,7 @@ def merge_writes(prog: Prog) -> Prog:
     sharing = sharing_in(prog)
 
     def on_body(body: Body) -> Body:
-        stms = tuple(
-            stm if isinstance(stm.exp, SegOp) or not bodies(stm.exp) else replace(stm, exp=map_bodies(on_body, stm.exp))
-            for stm in body.stms
-        )
+        stms = host_stms(on_body, body)
         body = _named_once(Body(stms, body.result))
         return Body(_merged(body, sharing), body.result)
 

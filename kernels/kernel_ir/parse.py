@@ -18,11 +18,12 @@ from ...ir.ops import Op, arity
 from ...ir.read_atoms import read_const, scanner
 from ...ir.records import dataclass
 from ...ir.scanner import Scanner
+from ...ir.syntax import Form, Hole
 from ...ir.types import Const, Prim
 from . import nodes as kir
 from .fragments import Role
 from .nodes import FailureSite, KArray, Kernel, KLambda, KStm, KVar, LaneShape, Operand, Rhs, Space
-from .syntax import HINTS, SYNTAX, Form, Hole
+from .syntax import HINTS, SYNTAX
 
 _TOKEN = re.compile(
     r"""

@@ -18,10 +18,11 @@ from typing import Any
 from ...ir.core import Level
 from ...ir.errors import Loc
 from ...ir.show import show_const
+from ...ir.syntax import Hole, Line
 from ...ir.types import Const, Prim
 from . import nodes as kir
 from .nodes import FailureSite, Kernel, KLambda, KStm, KVar, Operand, Rhs
-from .syntax import BY_NODE, HINTS, Hole, Line
+from .syntax import BY_NODE, HINTS
 
 Lines = list[str]
 

@@ -15,10 +15,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-from ...ir.records import dataclass
+from ...ir.syntax import Form, forms
 from . import nodes as kir
 
 HINTS: Mapping[str, str] = {"align": "align", "unroll": "unroll", "row": "by", "count": "of"}
@@ -86,43 +85,7 @@ FORMS: tuple[tuple[type, str], ...] = (
     (kir.Note, "note $what:what"),
 )  # fmt: skip
 
-
-@dataclass(frozen=True, slots=True)
-class Hole:
-    """A field of a statement, and how it is written."""
-
-    field: str
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a form: text and holes."""
-
-    indent: str
-    parts: tuple[str | Hole, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How statements of a kind are written."""
-
-    node: type
-    lines: tuple[Line, ...]
-
-    @property
-    def parts(self) -> tuple[str | Hole, ...]:
-        return tuple(part for line in self.lines for part in line.parts)
-
-
-def _line(text: str) -> Line:
-    words = re.split(r"\$(\w+(?::\w+)?)", text.lstrip())
-    holes = (Hole(*(*hole.split(":"), "operand")[:2]) for hole in words[1::2])
-    parts = [part for pair in zip(words[::2], (*holes, ""), strict=True) for part in pair]
-    return Line(text[: len(text) - len(text.lstrip())], tuple(part for part in parts if part))
-
-
-SYNTAX: tuple[Form, ...] = tuple(Form(node, tuple(map(_line, text.split("\n")))) for node, text in FORMS)
+SYNTAX = forms(FORMS)
 BY_NODE: Mapping[type, tuple[Form, ...]] = {
     node: tuple(form for form in SYNTAX if form.node is node) for node in {form.node for form in SYNTAX}
 }

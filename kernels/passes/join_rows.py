@@ -19,7 +19,7 @@ from ...ir.polynomials import add, atom, constant, divided, mul, sub
 from ...ir.records import dataclass
 from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.affine import Environment, Poly
+from ..kernel_ir.affine import Environment, Poly, as_constant
 from ..kernel_ir.affine_code import PolyCode
 from ..kernel_ir.dead_code import needed
 from ..kernel_ir.nodes import For, KArray, Kernel, KIf, KLet, KLoad, KOp, KStm, KVar, Operand, Space, Store, Threads
@@ -108,17 +108,12 @@ class _Points:
 def _is_own(places: list[tuple[Poly, Poly]]) -> bool:
     """Do the places of different points differ?"""
     (step, first), *_ = places
-    offsets = [constant_of(sub(rest, first)) for _, rest in places]
-    size = constant_of(step)
+    offsets = [as_constant(sub(rest, first)) for _, rest in places]
+    size = as_constant(step)
     if any(other != step for other, _ in places) or not step or None in offsets:
         return False
     found = [offset for offset in offsets if offset is not None]
     return max(found) == min(found) or (size is not None and max(found) - min(found) < size)
-
-
-def constant_of(poly: Poly) -> int | None:
-    """The value of a polynomial that is a number."""
-    return sum(c for _, c in poly) if all(not monomial for monomial, _ in poly) else None
 
 
 @dataclass(slots=True)

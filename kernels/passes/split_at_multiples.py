@@ -94,6 +94,15 @@ class LoopSplitter:
         self.made += 1
         return KVar(f"{base}.{self.mark}{self.made}", prim)
 
+    def all_hold(self, code: PolyCode, within: Iterable[tuple[Operand, Operand]], good: Operand) -> Operand:
+        """Whether `good` holds, and x <= y for all of these."""
+        for x, y in within:
+            holds, both = self.name("holds", Prim.BOOL), self.name("good", Prim.BOOL)
+            code.out.append(KLet(holds, KOp(Op.LE, Prim.I64, (x, y))))
+            code.out.append(KLet(both, KOp(Op.AND, Prim.BOOL, (good, holds))))
+            good = both
+        return good
+
 
 class _Splitter(LoopSplitter):
     __slots__ = ()
@@ -150,11 +159,7 @@ class _Splitter(LoopSplitter):
                 place = code.let(Op.SUB, cut.by, shift)
                 within.append((code.let(Op.ADD, stm.lo, i64(LEAST)), place))
                 within.append((place, code.let(Op.SUB, stm.hi, i64(LEAST))))
-            for x, y in within:
-                holds, both = self.name("holds", Prim.BOOL), self.name("good", Prim.BOOL)
-                code.out.append(KLet(holds, KOp(Op.LE, Prim.I64, (x, y))))
-                code.out.append(KLet(both, KOp(Op.AND, Prim.BOOL, (good, holds))))
-                good = both
+            good = self.all_hold(code, within, good)
         return good
 
 

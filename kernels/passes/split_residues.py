@@ -18,12 +18,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ...ir.ops import Op, can_fail, result_type
-from ...ir.polynomials import atom, constant, sub
+from ...ir.polynomials import atom, sub
 from ...ir.records import dataclass
 from ...ir.scalar import apply
 from ...ir.scalar import constant as constant_of
 from ...ir.types import Const, Prim, i64
-from ..kernel_ir.affine import Environment, Poly
+from ..kernel_ir.affine import Environment, Poly, as_constant
 from ..kernel_ir.affine_code import PolyCode
 from ..kernel_ir.nodes import BoundsCheck, For, Kernel, KIf, KLet, KLoad, KOp, KStm, KVar, Operand, Store, Threads
 from ..kernel_ir.traverse import (
@@ -77,7 +77,7 @@ class _Parts(LoopSplitter):
         if not parts or not self.pays(stm, found, parts):
             return (stm,)
         first = next(iter(found.values())).shift
-        near = {var: moved for var, one in found.items() if (moved := _number(sub(one.shift, first))) is not None}
+        near = {var: moved for var, one in found.items() if (moved := as_constant(sub(one.shift, first))) is not None}
         if (
             len(near) < len(found)
             or max(map(abs, near.values())) > NEAR
@@ -132,15 +132,10 @@ class _Parts(LoopSplitter):
     def guard(self, code: PolyCode, stm: Threads, shift: Operand, parts: int, least: int) -> Operand:
         """Whether nothing wraps, the loop is long, and the first is at least `least`, so that what is truncated is not
         negative."""
-        good: Operand = TRUE
         low, high = code.let(Op.ADD, stm.lo, shift), code.let(Op.ADD, stm.hi, shift)
         length = code.let(Op.SUB, stm.hi, stm.lo)
-        for x, y in ((i64(least), low), (high, i64(FAR)), (i64(LEAST_QUOTIENTS * parts), length)):
-            holds, both = self.name("holds", Prim.BOOL), self.name("good", Prim.BOOL)
-            code.out.append(KLet(holds, KOp(Op.LE, Prim.I64, (x, y))))
-            code.out.append(KLet(both, KOp(Op.AND, Prim.BOOL, (good, holds))))
-            good = both
-        return good
+        within = (i64(least), low), (high, i64(FAR)), (i64(LEAST_QUOTIENTS * parts), length)
+        return self.all_hold(code, within, TRUE)
 
     def copies(
         self,
@@ -218,12 +213,6 @@ class _Copy:
         if len(read) < len(args) or can_fail(op, prim) or not (prim.is_int or prim is Prim.BOOL):
             return None
         return constant_of(result_type(op, prim), apply(op, prim, tuple(read)))
-
-
-def _number(poly: Poly) -> int | None:
-    """The number that a polynomial is."""
-    found = sum(c for names, c in poly if not names)
-    return found if sub(poly, constant(found)) == () else None
 
 
 def stores_last(stms: Iterable[KStm]) -> bool:

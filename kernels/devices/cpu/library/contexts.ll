@@ -19,18 +19,14 @@ declare i32 @pthread_atfork(ptr, ptr, ptr)
 ; A context as a configuration says (null: by default); null if there is no memory. One that cannot run says why in its
 ; failure.
 define ptr @$PROGRAM$_context_new(ptr %config) {
-entry:
   %bytes = ptrtoint ptr getelementptr (%Context, ptr null, i64 1) to i64
   %context = call ptr @calloc(i64 1, i64 %bytes)
-  %none = icmp eq ptr %context, null
-  br i1 %none, label %gone, label %begin
+  goto %gone if icmp eq ptr %context, null
 begin:
   %locked = call i32 @pthread_mutex_init(ptr %context->Context.lock, ptr null)
-  %is_default = icmp eq ptr %config, null
-  br i1 %is_default, label %configured, label %read
+  goto %configured if icmp eq ptr %config, null
 read:
   %given = load %Config, ptr %config
-  br label %configured
 configured:
   %how = phi %Config [ zeroinitializer, %begin ], [ %given, %read ]
   %asked = extractvalue %Config %how, $Config.threads$
@@ -44,14 +40,11 @@ configured:
   call void @preset(ptr %context)
   %target = call ptr @target_for(ptr %wanted)
   store ptr %target, ptr %context->Context.target
-  %unable = icmp eq ptr %target, null
-  br i1 %unable, label %fail, label %able
-able:
+  goto %fail if icmp eq ptr %target, null
   %reserved = call i1 @reserve_all(ptr %context)
   %made = call i1 @make_states(ptr %context)
-  %fine = and i1 %reserved, %made
-  br i1 %fine, label %run, label %drop
-run:
+  goto %drop unless %reserved
+  goto %drop unless %made
   call void @start(ptr %target, i64 %threads)
   ret ptr %context
 fail:
@@ -65,63 +58,32 @@ gone:
 }
 
 define void @$PROGRAM$_context_free(ptr %context) {
-entry:
-  %none = icmp eq ptr %context, null
-  br i1 %none, label %done, label %arenas
-arenas:
+  goto %done if icmp eq ptr %context, null
   %table = load ptr, ptr %context->Context.arenas
   %threads = load i64, ptr %context->Context.threads
   %no_table = icmp eq ptr %table, null
   %count = select i1 %no_table, i64 0, i64 %threads
-  br label %each
-each:
-  %k = phi i64 [ 0, %arenas ], [ %k1, %next ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %unmap, label %states
-unmap:
-  %arena = load %Arena, ptr %table[%Arena %k]
-  %base = extractvalue %Arena %arena, $Arena.base$
-  %size = extractvalue %Arena %arena, $Arena.size$
-  %no_arena = icmp eq i64 %size, 0
-  br i1 %no_arena, label %next, label %give
-give:
-  %given = call i32 @munmap(ptr %base, i64 %size)
-  br label %next
-next:
-  %k1 = add i64 %k, 1
-  br label %each
-states:
-  %e = phi i64 [ 0, %each ], [ %e1, %state ], [ %e1, %trace ]
-  %others = icmp slt i64 %e, $ENTRIES$
-  br i1 %others, label %state, label %end
-state:
-  %words = load ptr, ptr %context->Context.states[%e]
-  %e1 = add i64 %e, 1
-  %no_state = icmp eq ptr %words, null
-  br i1 %no_state, label %states, label %trace
-trace:
-  %pairs = load ptr, ptr %words[$TRACE_WORD$]
-  call void @free(ptr %pairs)
-  call void @free(ptr %words)
-  br label %states
-end:
+  for %k < %count {
+    %arena = load %Arena, ptr %table[%Arena %k]
+    %base = extractvalue %Arena %arena, $Arena.base$
+    %size = extractvalue %Arena %arena, $Arena.size$
+    goto %next.k if icmp eq i64 %size, 0
+    %given = call i32 @munmap(ptr %base, i64 %size)
+  }
+  call void @free_states(ptr %context)
   call void @free(ptr %table)
   %destroyed = call i32 @pthread_mutex_destroy(ptr %context->Context.lock)
   call void @free(ptr %context)
-  br label %done
 done:
   ret void
 }
 
 ; The name of the target whose code runs.
 define ptr @$PROGRAM$_context_target(ptr %context) {
-entry:
   %target = load ptr, ptr %context->Context.target
-  %none = icmp eq ptr %target, null
-  br i1 %none, label %done, label %some
+  goto %done if icmp eq ptr %target, null
 some:
   %known = load ptr, ptr %target->Target.name
-  br label %done
 done:
   %name = phi ptr [ null, %entry ], [ %known, %some ]
   ret ptr %name
@@ -129,42 +91,26 @@ done:
 
 ; Give up what an array of a result owns.
 define void @$PROGRAM$_release(ptr %owner) {
-entry:
-  %none = icmp eq ptr %owner, null
-  br i1 %none, label %done, label %drop
-drop:
+  goto %done if icmp eq ptr %owner, null
   %dropped = call i64 @soac_host_drop(ptr %owner)
-  br label %done
 done:
   ret void
 }
 
 ; The first target of a name (null: of any) that this processor runs; null if there is none.
 define internal ptr @target_for(ptr %wanted) {
-entry:
   %level = call i64 @soac_library_level()
   %any = icmp eq ptr %wanted, null
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %next ]
-  %more = icmp slt i64 %k, $TARGETS$
-  br i1 %more, label %look, label %none
-look:
-  %row = load ptr, ptr @soac_targets[%k]
-  %target = load %Target, ptr %row
-  %needed = extractvalue %Target %target, $Target.level$
-  %runs = icmp sge i64 %level, %needed
-  br i1 %runs, label %named, label %next
-named:
-  br i1 %any, label %found, label %compare
-compare:
-  %name = extractvalue %Target %target, $Target.name$
-  %differs = call i32 @strcmp(ptr %name, ptr %wanted)
-  %same = icmp eq i32 %differs, 0
-  br i1 %same, label %found, label %next
-next:
-  %k1 = add i64 %k, 1
-  br label %each
+  for %k < $TARGETS$ {
+    %row = load ptr, ptr @soac_targets[%k]
+    %needed = load i64, ptr %row->Target.level
+    goto %next.k if icmp slt i64 %level, %needed
+    goto %found if %any
+    %name = load ptr, ptr %row->Target.name
+    %differs = call i32 @strcmp(ptr %name, ptr %wanted)
+    goto %found if icmp eq i32 %differs, 0
+  }
+  br label %none
 found:
   ret ptr %row
 none:
@@ -173,34 +119,26 @@ none:
 
 ; Address space for the arrays inside of kernels, for each thread: half as much where the system refuses.
 define internal i1 @reserve_all(ptr %context) {
-entry:
   %threads = load i64, ptr %context->Context.threads
   %row_bytes = ptrtoint ptr getelementptr (%Arena, ptr null, i64 1) to i64
   %table = call ptr @calloc(i64 %threads, i64 %row_bytes)
   store ptr %table, ptr %context->Context.arenas
-  %none = icmp eq ptr %table, null
-  br i1 %none, label %fail, label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %got ]
-  %more = icmp slt i64 %k, %threads
-  br i1 %more, label %try, label %fine
-try:
-  %size = phi i64 [ $RESERVED$, %each ], [ %half, %less ]
-  %base = call ptr @mmap(ptr null, i64 %size, i32 $READ_WRITE$, i32 $RESERVE_ONLY$, i32 -1, i64 0)
-  %address = ptrtoint ptr %base to i64
-  %refused = icmp eq i64 %address, -1
-  br i1 %refused, label %less, label %got
-less:
-  %half = lshr i64 %size, 1
-  %too_small = icmp ult i64 %half, $SMALLEST$
-  br i1 %too_small, label %fail, label %try
-got:
-  %with_base = insertvalue %Arena zeroinitializer, ptr %base, $Arena.base$
-  %arena = insertvalue %Arena %with_base, i64 %size, $Arena.size$
-  store %Arena %arena, ptr %table[%Arena %k]
-  %k1 = add i64 %k, 1
-  br label %each
-fine:
+  goto %fail if icmp eq ptr %table, null
+  for %k < %threads {
+  try:
+    %size = phi i64 [ $RESERVED$, %body.k ], [ %half, %less ]
+    %base = call ptr @mmap(ptr null, i64 %size, i32 $READ_WRITE$, i32 $RESERVE_ONLY$, i32 -1, i64 0)
+    %address = ptrtoint ptr %base to i64
+    goto %got if icmp ne i64 %address, -1
+  less:
+    %half = lshr i64 %size, 1
+    %too_small = icmp ult i64 %half, $SMALLEST$
+    br i1 %too_small, label %fail, label %try
+  got:
+    %with_base = insertvalue %Arena zeroinitializer, ptr %base, $Arena.base$
+    %arena = insertvalue %Arena %with_base, i64 %size, $Arena.size$
+    store %Arena %arena, ptr %table[%Arena %k]
+  }
   ret i1 true
 fail:
   ret i1 false
@@ -208,62 +146,46 @@ fail:
 
 ; A state for each entry, with what no call changes.
 define internal i1 @make_states(ptr %context) {
-entry:
   %stop = call i64 @soac_pool_stop_flag()
   %arenas = load ptr, ptr %context->Context.arenas
   %target = load ptr, ptr %context->Context.target
   %all_kernels = load ptr, ptr %target->Target.kernels
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %got ]
-  %more = icmp slt i64 %k, $ENTRIES$
-  br i1 %more, label %make, label %done
-make:
-  %entry_of = load %Entry, ptr @soac_entries[%Entry %k]
-  %words = extractvalue %Entry %entry_of, $Entry.words$
-  %state = call ptr @calloc(i64 %words, i64 8)
-  store ptr %state, ptr %context->Context.states[%k]
-  %none = icmp eq ptr %state, null
-  br i1 %none, label %done, label %got
-got:
-  store ptr %arenas, ptr %state[$ARENAS_WORD$]
-  %own = load ptr, ptr %all_kernels[%k]
-  store ptr %own, ptr %state[$KERNELS_WORD$]
-  %record = extractvalue %Entry %entry_of, $Entry.record$
-  store ptr %state[%record], ptr %state[$RECORD_WORD$]
-  store i64 %stop, ptr %state[$STOP_WORD$]
-  %k1 = add i64 %k, 1
-  br label %each
-done:
-  %all = xor i1 %more, true
-  ret i1 %all
+  for %k < $ENTRIES$ {
+    %entry_of = load %Entry, ptr @soac_entries[%Entry %k]
+    %words = extractvalue %Entry %entry_of, $Entry.words$
+    %state = call ptr @calloc(i64 %words, i64 8)
+    store ptr %state, ptr %context->Context.states[%k]
+    goto %fail if icmp eq ptr %state, null
+    store ptr %arenas, ptr %state[$ARENAS_WORD$]
+    %own = load ptr, ptr %all_kernels[%k]
+    store ptr %own, ptr %state[$KERNELS_WORD$]
+    %record = extractvalue %Entry %entry_of, $Entry.record$
+    store ptr %state[%record], ptr %state[$RECORD_WORD$]
+    store i64 %stop, ptr %state[$STOP_WORD$]
+  }
+  ret i1 true
+fail:
+  ret i1 false
 }
 
 ; Workers for launches on %threads threads, and the kernels of copies; on the first call what a child of fork does.
 define internal void @start(ptr %target, i64 %threads) {
-entry:
   %lock = call i32 @pthread_mutex_lock(ptr @starting)
   %known = load ptr, ptr @bulk
-  %first = icmp eq ptr %known, null
-  br i1 %first, label %prepare, label %count
-prepare:
+  goto %count if icmp ne ptr %known, null
   %kernels = load ptr, ptr %target->Target.bulk
   store ptr %kernels, ptr @bulk
   call void @soac_host_need_by(ptr @bulk_kernel)
   %reset = call i64 @soac_pool_reset()
   %registered = call i32 @pthread_atfork(ptr null, ptr null, ptr @after_fork)
-  br label %count
 count:
   %there = load i64, ptr @workers
   %needed = sub i64 %threads, 1
   %missing = sub i64 %needed, %there
-  %enough = icmp sle i64 %missing, 0
-  br i1 %enough, label %done, label %grow
-grow:
+  goto %done if icmp sle i64 %missing, 0
   %grown = call i64 @soac_pool_grow(i64 %missing)
   %now = add i64 %there, %grown
   store i64 %now, ptr @workers
-  br label %done
 done:
   %unlock = call i32 @pthread_mutex_unlock(ptr @starting)
   ret void
@@ -322,19 +244,13 @@ define internal i1 @soac_library_give(ptr %context, ptr %from, ptr %to, ptr %own
 
 ; The site that a call has failed at in a kernel, by its number there; null if there was no memory.
 define internal ptr @soac_library_found(ptr %context, ptr %row, ptr %state, i64 %status, i64 %number) {
-entry:
-  %inside = icmp eq i64 %status, $KERNEL$
-  br i1 %inside, label %kernel, label %memory
-kernel:
-  %of = load %Entry, ptr %row
+  goto %memory if icmp ne i64 %status, $KERNEL$
   %failed = load i64, ptr %state[$FAILED_WORD$]
-  %kernels = extractvalue %Entry %of, $Entry.kernels$
+  %kernels = load ptr, ptr %row->Entry.kernels
   %table = load %Table, ptr %kernels[%Table %failed]
   %rows = extractvalue %Table %table, $Table.rows$
   %count = extractvalue %Table %table, $Table.count$
-  %known = icmp ult i64 %number, %count
-  br i1 %known, label %site, label %memory
-site:
+  goto %memory if icmp uge i64 %number, %count
   %place = getelementptr %Site, ptr %rows, i64 %number
   ret ptr %place
 memory:

@@ -50,9 +50,7 @@ define void @soac_library_fail(ptr %context, ptr %place, ptr %values) {
 ; The failure of a context came about in functions that an entry called: the trace ends with notes of these calls, the
 ; innermost first. They stand behind the calls of the site, as many as are shown, as far as there is room.
 define void @soac_library_called(ptr %context, ptr %row, ptr %state) {
-entry:
-  %of = load %Entry, ptr %row
-  %listed = extractvalue %Entry %of, $Entry.calls$
+  %listed = load ptr, ptr %row->Entry.calls
   %trace = load ptr, ptr %state[$TRACE_WORD$]
   %count = load i64, ptr %state[$TRACED_WORD$]
   %text = getelementptr %Context, ptr %context, i32 0, i32 $Context.called$
@@ -62,29 +60,23 @@ entry:
   %before = select i1 %none, ptr @nothing, ptr %calls
   %n1 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %text, i64 $MESSAGE$, ptr @show_text, ptr %before)
   %start = sext i32 %n1 to i64
-  br label %find
 find:
   %first = phi i64 [ %count, %entry ], [ %lower, %look ]
-  %more_notes = icmp sgt i64 %first, 0
-  br i1 %more_notes, label %look, label %found
+  goto %found if icmp sle i64 %first, 0
 look:
   %lower = sub i64 %first, 1
   %pair = mul i64 %lower, 2
   %what = load i64, ptr %trace[%pair]
-  %is_call = icmp eq i64 %what, $CALLED$
-  br i1 %is_call, label %find, label %found
+  goto %find if icmp eq i64 %what, $CALLED$
 found:
   %most = add i64 %first, $MAX_CALLS$
   %last = call i64 @llvm.smin.i64(i64 %count, i64 %most)
-  br label %each
 each:
   %k = phi i64 [ %first, %found ], [ %k1, %add ]
   %at = phi i64 [ %start, %found ], [ %end, %add ]
-  %left = icmp slt i64 %k, %last
   %room = sub i64 $MESSAGE$, %at
-  %fits = icmp sgt i64 %room, 1
-  %more = and i1 %left, %fits
-  br i1 %more, label %add, label %done
+  goto %done if icmp sge i64 %k, %last
+  goto %done if icmp sle i64 %room, 1
 add:
   %k1 = add i64 %k, 1
   %twice = mul i64 %k, 2
@@ -106,8 +98,6 @@ done:
 
 ; A message with its values, as far as there is room.
 define internal void @write_message(ptr %message, ptr %text, ptr %kinds, ptr %values) {
-entry:
-  br label %each
 each:
   %k = phi i64 [ 0, %entry ], [ %k1, %plain ], [ %k1, %skip ], [ %k1, %next ]
   %v = phi i64 [ 0, %entry ], [ %v, %plain ], [ %v2, %skip ], [ %v1, %next ]
@@ -115,12 +105,9 @@ each:
   %char = load i8, ptr %text[i8 %k]
   %to = getelementptr i8, ptr %message, i64 %at
   %room = sub i64 $MESSAGE$, %at
-  %full = icmp sle i64 %room, 1
-  %last = icmp eq i8 %char, 0
-  %ends = or i1 %full, %last
   %k1 = add i64 %k, 1
-  br i1 %ends, label %done, label %go
-go:
+  goto %done if icmp sle i64 %room, 1
+  goto %done if icmp eq i8 %char, 0
   switch i8 %char, label %plain [ i8 1, label %next i8 2, label %skip ]
 plain:
   store i8 %char, ptr %to
@@ -144,7 +131,6 @@ done:
 
 ; A value as messages show it; gives its length.
 define internal i64 @show_value(ptr %to, i64 %room, i8 %kind, i64 %value) {
-entry:
   switch i8 %kind, label %signed [ i8 $UNSIGNED$, label %unsigned i8 $TRUTH$, label %truth i8 $FLOAT$, label %float ]
 signed:
   %n1 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to, i64 %room, ptr @show_signed, i64 %value)
@@ -159,15 +145,13 @@ truth:
   br label %done
 float:
   %number = bitcast i64 %value to double
-  br label %try
 try:
   %digits = phi i32 [ 1, %float ], [ %more_digits, %again ]
   %n4 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to, i64 %room, ptr @show_float, i32 %digits, double %number)
   %back = call double @strtod(ptr %to, ptr null)
   %same = fcmp ueq double %back, %number
-  %most = icmp sge i32 %digits, 17
-  %enough = or i1 %same, %most
-  br i1 %enough, label %whole, label %again
+  goto %whole if %same
+  goto %whole if icmp sge i32 %digits, 17
 again:
   %more_digits = add i32 %digits, 1
   br label %try
@@ -179,7 +163,6 @@ whole:
   %left = sub i64 %room, %wide
   %n5 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to[i8 %wide], i64 %left, ptr @show_text, ptr %end_text)
   %n6 = add i32 %n4, %n5
-  br label %done
 done:
   %n = phi i32 [ %n1, %signed ], [ %n2, %unsigned ], [ %n3, %truth ], [ %n6, %whole ]
   %length = sext i32 %n to i64

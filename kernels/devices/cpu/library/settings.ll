@@ -23,10 +23,7 @@ define i64 @$PROGRAM$_setting_count() {
 
 ; The name of setting number %k; null if there is none of that number.
 define ptr @$PROGRAM$_setting_name(i64 %k) {
-entry:
-  %known = icmp ult i64 %k, $SETTINGS$
-  br i1 %known, label %some, label %none
-some:
+  goto %none if icmp uge i64 %k, $SETTINGS$
   %name = load ptr, ptr @soac_settings[%k]->Setting.name
   ret ptr %name
 none:
@@ -35,12 +32,9 @@ none:
 
 ; What a setting is; 1 if the program has none of this name.
 define i32 @$PROGRAM$_get(ptr %context, ptr %name, ptr %value) {
-entry:
   %length = call i64 @strlen(ptr %name)
   %k = call i64 @setting_number(ptr %name, i64 %length)
-  %known = icmp slt i64 %k, $SETTINGS$
-  br i1 %known, label %give, label %fail
-give:
+  goto %fail if icmp sge i64 %k, $SETTINGS$
   %choice = load %Choice, ptr %context->Context.choices[%k]
   %is_set = extractvalue %Choice %choice, $Choice.is_set$
   %unset = icmp eq i64 %is_set, 0
@@ -59,14 +53,10 @@ fail:
 
 ; Set what the next calls run with; 1 if the program has no setting of this name, or the value is negative.
 define i32 @$PROGRAM$_set(ptr %context, ptr %name, i64 %value) {
-entry:
   %length = call i64 @strlen(ptr %name)
   %k = call i64 @setting_number(ptr %name, i64 %length)
-  %known = icmp slt i64 %k, $SETTINGS$
-  %possible = icmp sge i64 %value, 0
-  %fine = and i1 %known, %possible
-  br i1 %fine, label %put, label %fail
-put:
+  goto %fail if icmp sge i64 %k, $SETTINGS$
+  goto %fail if icmp slt i64 %value, 0
   call void @choose(ptr %context, i64 %k, i64 %value)
   ret i32 0
 fail:
@@ -82,44 +72,28 @@ define internal void @choose(ptr %context, i64 %k, i64 %value) {
 
 ; What the program was built with.
 define internal void @preset(ptr %context) {
-entry:
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
-  %more = icmp slt i64 %k, $SETTINGS$
-  br i1 %more, label %go, label %done
-go:
-  %setting = load %Setting, ptr @soac_settings[%Setting %k]
-  %value = extractvalue %Setting %setting, $Setting.preset$
-  %is_set = extractvalue %Setting %setting, $Setting.is_set$
-  %with_value = insertvalue %Choice zeroinitializer, i64 %value, $Choice.value$
-  %choice = insertvalue %Choice %with_value, i64 %is_set, $Choice.is_set$
-  store %Choice %choice, ptr %context->Context.choices[%k]
-  %k1 = add i64 %k, 1
-  br label %each
-done:
+  for %k < $SETTINGS$ {
+    %setting = load %Setting, ptr @soac_settings[%Setting %k]
+    %value = extractvalue %Setting %setting, $Setting.preset$
+    %is_set = extractvalue %Setting %setting, $Setting.is_set$
+    %with_value = insertvalue %Choice zeroinitializer, i64 %value, $Choice.value$
+    %choice = insertvalue %Choice %with_value, i64 %is_set, $Choice.is_set$
+    store %Choice %choice, ptr %context->Context.choices[%k]
+  }
   ret void
 }
 
 ; The number of the setting with this name of %length bytes; how many there are if there is none.
 define internal i64 @setting_number(ptr %name, i64 %length) {
-entry:
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %next ]
-  %more = icmp slt i64 %k, $SETTINGS$
-  br i1 %more, label %look, label %done
-look:
-  %other = load ptr, ptr @soac_settings[%k]->Setting.name
-  %other_length = call i64 @strlen(ptr %other)
-  %as_long = icmp eq i64 %other_length, %length
-  %differs = call i32 @strncmp(ptr %other, ptr %name, i64 %length)
-  %agrees = icmp eq i32 %differs, 0
-  %same = and i1 %as_long, %agrees
-  %k1 = add i64 %k, 1
-  br i1 %same, label %done, label %next
-next:
-  br label %each
+  for %k < $SETTINGS$ {
+    %other = load ptr, ptr @soac_settings[%k]->Setting.name
+    %other_length = call i64 @strlen(ptr %other)
+    %as_long = icmp eq i64 %other_length, %length
+    %differs = call i32 @strncmp(ptr %other, ptr %name, i64 %length)
+    %agrees = icmp eq i32 %differs, 0
+    %same = and i1 %as_long, %agrees
+    goto %done if %same
+  }
 done:
   ret i64 %k
 }
@@ -127,16 +101,11 @@ done:
 ; Take the settings of a tuning file, lines NAME=INTEGER: all of them, or none where a line is wrong. Names that the
 ; program does not have are left out.
 define i32 @$PROGRAM$_load_tuning(ptr %context, ptr %path) {
-entry:
   %copied = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %context->Context.path, i64 $MESSAGE$, ptr @copied_text, ptr %path)
   %file = call ptr @fopen(ptr %path, ptr @reading)
-  %none = icmp eq ptr %file, null
-  br i1 %none, label %unreadable, label %check
-check:
+  goto %unreadable if icmp eq ptr %file, null
   %bad = call i64 @read_lines(ptr null, ptr %file)
-  %fine = icmp eq i64 %bad, 0
-  br i1 %fine, label %take, label %wrong
-take:
+  goto %wrong if icmp ne i64 %bad, 0
   call void @rewind(ptr %file)
   %taken = call i64 @read_lines(ptr %context, ptr %file)
   %closed = call i32 @fclose(ptr %file)
@@ -161,22 +130,17 @@ define internal void @place_in_file(ptr %context, i64 %line) {
 
 ; The number of the first line that is wrong, 0 if none is; the settings of a context take what they say, if there is one.
 define internal i64 @read_lines(ptr %context, ptr %file) {
-entry:
   %text = alloca [$MESSAGE$ x i8], align 16
   %checks = icmp eq ptr %context, null
-  br label %each
 each:
   %number = phi i64 [ 1, %entry ], [ %next, %split ], [ %next, %known ], [ %next, %put ]
   %line = call ptr @fgets(ptr %text, i32 $MESSAGE$, ptr %file)
-  %end = icmp eq ptr %line, null
-  br i1 %end, label %done, label %split
+  goto %done if icmp eq ptr %line, null
 split:
   %next = add i64 %number, 1
   %length = call i64 @strcspn(ptr %text, ptr @line_ends)
   %spaces = call i64 @strspn(ptr %text, ptr @blanks)
-  %blank = icmp uge i64 %spaces, %length
-  br i1 %blank, label %each, label %look
-look:
+  goto %each if icmp uge i64 %spaces, %length
   %name_length = call i64 @strcspn(ptr %text, ptr @equals)
   %word = call i64 @strcspn(ptr %text, ptr @blanks)
   %sign = getelementptr i8, ptr %text, i64 %name_length
@@ -195,14 +159,14 @@ look:
   %valued = and i1 %whole, %some_digits
   %sized = and i1 %valued, %few_digits
   %right = and i1 %shaped, %sized
-  br i1 %right, label %known, label %wrong
+  goto %wrong unless %right
 known:
   %value = call i64 @strtol(ptr %value_text, ptr null, i32 10)
   %k = call i64 @setting_number(ptr %text, i64 %name_length)
   %ours = icmp slt i64 %k, $SETTINGS$
   %takes = xor i1 %checks, true
   %wanted = and i1 %ours, %takes
-  br i1 %wanted, label %put, label %each
+  goto %each unless %wanted
 put:
   call void @choose(ptr %context, i64 %k, i64 %value)
   br label %each

@@ -13,7 +13,6 @@ define internal i1 @has(i32 %word, i32 %mask) {
 }
 
 define i64 @soac_library_level() {
-entry:
   %first = call { i32, i32, i32, i32 } @ask(i32 0)
   %most = extractvalue { i32, i32, i32, i32 } %first, 0
   %features = call { i32, i32, i32, i32 } @ask(i32 1)
@@ -22,25 +21,21 @@ entry:
   %c8 = extractvalue { i32, i32, i32, i32 } %extended, 2
   %v2 = call i1 @has(i32 %c1, i32 $V2_FEATURES$)
   %lahf = call i1 @has(i32 %c8, i32 $V2_EXTENDED$)
-  %is2 = and i1 %v2, %lahf
-  br i1 %is2, label %second, label %one
-second:
+  goto %one unless %v2
+  goto %one unless %lahf
   %v3 = call i1 @has(i32 %c1, i32 $V3_FEATURES$)
   %lzcnt = call i1 @has(i32 %c8, i32 $V3_EXTENDED$)
-  %sevenths = icmp uge i32 %most, 7
-  %maybe3 = and i1 %v3, %lzcnt
-  %asks3 = and i1 %maybe3, %sevenths
-  br i1 %asks3, label %third, label %two
-third:
+  goto %two unless %v3
+  goto %two unless %lzcnt
+  goto %two if icmp ult i32 %most, 7
   %kept = call { i32, i32 } asm sideeffect "xgetbv", "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}"(i32 0)
   %registers = extractvalue { i32, i32 } %kept, 0
   %more = call { i32, i32, i32, i32 } @ask(i32 7)
   %b7 = extractvalue { i32, i32, i32, i32 } %more, 1
   %avx2 = call i1 @has(i32 %b7, i32 $V3_MORE$)
   %keeps3 = call i1 @has(i32 %registers, i32 $V3_REGISTERS$)
-  %is3 = and i1 %avx2, %keeps3
-  br i1 %is3, label %fourth, label %two
-fourth:
+  goto %two unless %avx2
+  goto %two unless %keeps3
   %avx512 = call i1 @has(i32 %b7, i32 $V4_MORE$)
   %keeps4 = call i1 @has(i32 %registers, i32 $V4_REGISTERS$)
   %is4 = and i1 %avx512, %keeps4

@@ -11,6 +11,13 @@ An operand may be a place, whose address is computed before the instruction (`ad
     load i64, ptr %state[$THREADS_WORD$]      a word of 8 bytes
     load %Entry, ptr @soac_entries[%Entry %k] an element of another type
     store ptr %x, ptr %rows[%k]->Row.slots[3] a field of an element, a word of an array that is a field
+
+So may a function that is called: `call i32 *%gpu->Gpu.wait(ptr %stream)` loads it. Where a block has no end, it goes on
+with the next one, and the first is `entry` (`branched`):
+
+    goto %fail unless %fine                   else the next line; `if` and `unless` take a value or an instruction
+    for %k < %count { .. }                    k from 0; `%next.k` is the place behind the body
+    for %k < %count, i64 %sum = 0 then %more { .. }   with a value for each turn
 """
 
 from __future__ import annotations
@@ -152,14 +159,91 @@ def module(name: str, triple: str) -> str:
 def filled(text: str, known: Mapping[str, object]) -> str:
     """A module with its constants, `known` or numbers of fields, and addresses of places."""
     known = {**known, **dict(fields(text))}
-    return re.sub(r"\$([\w.]+)\$", lambda use: str(known[use[1]]), addressed(text))
+    return re.sub(r"\$([\w.]+)\$", lambda use: str(known[use[1]]), addressed(branched(text)))
+
+
+LABEL = re.compile(r" *([\w.]+):")
+GOTO = re.compile(r" *goto %([\w.]+) (if|unless) ([^;]*[^; ])")
+FOR = re.compile(r" *for %(\w+) < ([^ ,]+)(?:, (\w+) (%\w+) = (\S+) then (\S+))? {")
+ENDS = ("br ", "ret ", "switch ")
+"""Instructions that end a block."""
+
+
+def branched(text: str) -> str:
+    """A module with all labels, branches and counters."""
+    lines, made, loops = text.splitlines(), _Blocks(), list[str]()
+    for line, following in zip(lines, (*lines[1:], "")):
+        if line.startswith("define "):
+            made.lines.append(line)
+            if following != "entry:":
+                made.begin("entry")
+        elif found := GOTO.match(line):
+            onward = LABEL.match(following)
+            made.goto(found[1], found[2], found[3], onward[1] if onward else f"on.{len(made.lines)}")
+        elif found := FOR.match(line):
+            made.loop(*found.groups())
+            loops.append(found[1])
+        elif loops and line.strip() == "}":
+            made.end_loop(loops.pop())
+        elif found := LABEL.match(line):
+            made.begin(found[1])
+        else:
+            made.lines.append(line)
+            if line.lstrip().startswith(ENDS) or line == "}":
+                made.block = ""
+    return "\n".join(made.lines)
+
+
+class _Blocks:
+    """Lines of a module so far; `block`: the label of the block that has no end yet, or none."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.block = ""
+
+    def begin(self, label: str) -> None:
+        if self.block:
+            self.lines.append(f"  br label %{label}")
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def goto(self, target: str, word: str, condition: str, onward: str) -> None:
+        if not condition.startswith("%"):
+            self.lines.append(f"  %is.{onward} = {condition}")
+            condition = f"%is.{onward}"
+        yes, no = (target, onward) if word == "if" else (onward, target)
+        self.lines.append(f"  br i1 {condition}, label %{yes}, label %{no}")
+        self.block = ""
+        if onward.startswith("on."):
+            self.begin(onward)
+
+    def loop(self, k: str, bound: str, type_: str | None, var: str, first: str, then: str) -> None:
+        before = self.block
+        self.begin(f"each.{k}")
+        self.lines.append(f"  %{k} = phi i64 [ 0, %{before} ], [ %after.{k}, %next.{k} ]")
+        if type_:
+            self.lines.append(f"  {var} = phi {type_} [ {first}, %{before} ], [ {then}, %next.{k} ]")
+        self.lines.append(f"  %more.{k} = icmp slt i64 %{k}, {bound}")
+        self.lines.append(f"  br i1 %more.{k}, label %body.{k}, label %end.{k}")
+        self.block = ""
+        self.begin(f"body.{k}")
+
+    def end_loop(self, k: str) -> None:
+        self.begin(f"next.{k}")
+        self.lines += [f"  %after.{k} = add i64 %{k}, 1", f"  br label %each.{k}"]
+        self.block = ""
+        self.begin(f"end.{k}")
 
 
 PLACE = re.compile(r"(?<=ptr )([%@]\w+)(?=\[|->)(?:\[(?:(%?\w+) )?([^]\s]+)\])?(?:->(\w+)\.(\w+)(?:\[([^]]+)\])?)?")
 
 
+CALLED_PLACE = re.compile(r"^(.*call \w+) \*([^(]+)\(", re.MULTILINE)
+
+
 def addressed(text: str) -> str:
     """A module in which the address of each place is computed in a line of its own, before the one that mentions it."""
+    text = CALLED_PLACE.sub(lambda c: f"  %to.{c.start()} = load ptr, ptr {c[2]}\n{c[1]} %to.{c.start()}(", text)
     lines: list[str] = []
     for line in text.splitlines():
         while place := PLACE.search(line):

@@ -11,48 +11,34 @@ declare i64 @llvm.smax.i64(i64, i64)
 ; Where no code is there for all launches, that for this one is asked for, and it is timed. After a copy that was not made,
 ; nothing is launched.
 define i64 @soac_host_launch(ptr %state, ptr %table, i64 %kernel, i64 %blocks, double %cost, i64 %tasks) {
-entry:
-  %any = icmp sgt i64 %blocks, 0
-  br i1 %any, label %run, label %fine
-run:
+  goto %fine if icmp sle i64 %blocks, 0
   %lost = load i64, ptr %state[$LOST_WORD$]
-  %is_whole = icmp eq i64 %lost, 0
-  br i1 %is_whole, label %find, label %no_code
+  goto %no_code if icmp ne i64 %lost, 0
 find:
   %kernels = load ptr, ptr %state[$KERNELS_WORD$]
   %known = load ptr, ptr %kernels[%kernel]
   %is_new = icmp eq ptr %known, null
-  br i1 %is_new, label %ask, label %go
-ask:
-  %need = load ptr, ptr %state[$NEED_WORD$]
+  goto %go unless %is_new
   store ptr null, ptr %state[$CODE_WORD$]
-  call void %need(i64 %kernel, ptr %state, ptr %table, i64 %blocks)
+  call void *%state[$NEED_WORD$](i64 %kernel, ptr %state, ptr %table, i64 %blocks)
   %compiled = load ptr, ptr %state[$CODE_WORD$]
-  %none = icmp eq ptr %compiled, null
-  br i1 %none, label %no_code, label %begin
+  goto %no_code if icmp eq ptr %compiled, null
 begin:
   %start = call i64 @soac_host_now()
-  br label %go
 go:
   %code = phi ptr [ %known, %find ], [ %compiled, %begin ]
   %began = phi i64 [ 0, %find ], [ %start, %begin ]
   %small = fcmp olt double %cost, $INLINE_WORK$
   %stopped = call i64 @soac_host_run(ptr %state, ptr %table, ptr %code, i64 %blocks, i1 %small, i64 %tasks)
-  %stop = icmp ne i64 %stopped, 0
-  br i1 %stop, label %interrupted, label %look
-look:
-  br i1 %is_new, label %measure, label %judge
-measure:
+  goto %interrupted if icmp ne i64 %stopped, 0
+  goto %judge unless %is_new
   %ended = call i64 @soac_host_now()
   %spent = sub i64 %ended, %began
   store i64 %spent, ptr %state[$SPENT_WORD$]
-  br label %judge
 judge:
   %record = load ptr, ptr %table
   %failure = load i64, ptr %record
-  %failed = icmp ne i64 %failure, 0
-  br i1 %failed, label %fail, label %fine
-fail:
+  goto %fine if icmp eq i64 %failure, 0
   %number = lshr i64 %kernel, 1
   store i64 %number, ptr %state[$FAILED_WORD$]
   ret i64 $KERNEL$
@@ -69,24 +55,20 @@ fine:
 ; soon as it is known to take longer than to wake a thread ("heartbeat scheduling": promote what turns out to be long).
 ; Gives 1 if it was stopped.
 define i64 @soac_host_run(ptr %state, ptr %table, ptr %code, i64 %blocks, i1 %small, i64 %tasks) {
-entry:
   %record = load ptr, ptr %state[$RECORD_WORD$]
   store ptr %record, ptr %table
   %arenas = load ptr, ptr %state[$ARENAS_WORD$]
   store ptr %arenas, ptr %table[1]
   %threads = load i64, ptr %state[$THREADS_WORD$]
-  br i1 %small, label %begin, label %fork
-begin:
+  goto %fork unless %small
   %alone = icmp sle i64 %threads, 1
   %single = icmp sle i64 %blocks, 1
   %whole = or i1 %alone, %single
-  br i1 %whole, label %inline, label %watch
-inline:
+  goto %watch unless %whole
   call void %code(ptr %table, i64 0, i64 %blocks, i64 0)
   ret i64 0
 watch:
   %start = call i64 @soac_host_now()
-  br label %range
 range:
   %done = phi i64 [ 0, %watch ], [ %next, %estimate ]
   %twice = mul i64 %done, 2
@@ -94,10 +76,8 @@ range:
   %next = call i64 @llvm.smin.i64(i64 %after, i64 %blocks)
   call void %code(ptr %table, i64 %done, i64 %next, i64 0)
   %failure = load i64, ptr %record
-  %failed = icmp ne i64 %failure, 0
-  %all = icmp eq i64 %next, %blocks
-  %over = or i1 %all, %failed
-  br i1 %over, label %finished, label %estimate
+  goto %finished if icmp eq i64 %next, %blocks
+  goto %finished if icmp ne i64 %failure, 0
 estimate:
   %now = call i64 @soac_host_now()
   %taken = sub i64 %now, %start

@@ -26,12 +26,9 @@ define void @soac_host_need_by(ptr %function) {
 
 ; Is code of little effort good for this number of bytes? In the first call that needs the kernel, while they are few.
 define internal i1 @is_little(ptr %state, i64 %number, i64 %bytes) {
-entry:
   %before = atomicrmw add ptr @moved[%number], i64 %bytes monotonic
   %after = add i64 %before, %bytes
-  %few = icmp ule i64 %after, $LITTLE$
-  br i1 %few, label %compare, label %no
-compare:
+  goto %no if icmp ugt i64 %after, $LITTLE$
   %calls = load i64, ptr %state[$CALLS_WORD$]
   %high = shl i64 %calls, 48
   %low = ptrtoint ptr %state to i64
@@ -48,10 +45,8 @@ no:
 
 ; A kernel by its number, for this number of bytes. Where there is none, the call that %state is of has failed.
 define internal ptr @kernel(ptr %state, i64 %whole, i64 %bytes) {
-entry:
   %best = load atomic ptr, ptr @kernels[%whole] acquire, align 8
-  %is_missing = icmp eq ptr %best, null
-  br i1 %is_missing, label %choose, label %fine
+  goto %fine if icmp ne ptr %best, null
 choose:
   %slot = alloca ptr, align 8
   %little = call i1 @is_little(ptr %state, i64 %whole, i64 %bytes)
@@ -59,19 +54,16 @@ choose:
   %number = select i1 %little, i64 %quick, i64 %whole
   %place = getelementptr ptr, ptr @kernels, i64 %number
   %known = load atomic ptr, ptr %place acquire, align 8
-  %is_new = icmp eq ptr %known, null
-  br i1 %is_new, label %ask, label %fine
+  goto %fine if icmp ne ptr %known, null
 ask:
   %function = load ptr, ptr @need
   store ptr null, ptr %slot
   call void %function(i64 %number, ptr %slot)
   %made = load ptr, ptr %slot
   store atomic ptr %made, ptr %place release, align 8
-  %none = icmp eq ptr %made, null
-  br i1 %none, label %fail, label %fine
+  goto %fine if icmp ne ptr %made, null
 fail:
   store i64 1, ptr %state[$LOST_WORD$]
-  br label %fine
 fine:
   %code = phi ptr [ %best, %entry ], [ %known, %choose ], [ %made, %ask ], [ null, %fail ]
   ret ptr %code
@@ -80,7 +72,6 @@ fine:
 ; target[..] = source[..], elementwise, of the target's sizes; the two do not overlap. Dimensions that lie one behind
 ; the other on both sides become one axis; rows that the source has backwards are taken from their ends. What is large is shared out among the threads of the call.
 define void @soac_host_copy(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element) {
-entry:
   %room = add i64 %rank, 2
   %axes = alloca %Axis, i64 %room
   %job = alloca %Copy, align 8
@@ -89,24 +80,18 @@ entry:
   %source_sizes = getelementptr %Array, ptr %source, i32 0, i32 $Array.sizes$
   %to_strides = getelementptr i64, ptr %sizes, i64 %rank
   %from_strides = getelementptr i64, ptr %source_sizes, i64 %rank
-  br label %collect
 collect:
   %left = phi i64 [ %rank, %entry ], [ %k, %collected ]
   %count = phi i64 [ 0, %entry ], [ %count1, %collected ]
   %bytes = phi i64 [ %element, %entry ], [ %more_bytes, %collected ]
   %to_moved = phi i64 [ 0, %entry ], [ %to_moved1, %collected ]
   %from_moved = phi i64 [ 0, %entry ], [ %from_moved1, %collected ]
-  %more = icmp sgt i64 %left, 0
-  br i1 %more, label %dimension, label %pad
-dimension:
+  goto %pad if icmp sle i64 %left, 0
   %k = sub i64 %left, 1
   %size = load i64, ptr %sizes[%k]
-  %nothing = icmp sle i64 %size, 0
-  br i1 %nothing, label %done, label %some
+  goto %done if icmp sle i64 %size, 0
 some:
-  %single = icmp eq i64 %size, 1
-  br i1 %single, label %collected, label %steps
-steps:
+  goto %collected if icmp eq i64 %size, 1
   %to_bytes = load i64, ptr %to_strides[%k]
   %to_step = ashr exact i64 %to_bytes, %log
   %from_bytes = load i64, ptr %from_strides[%k]
@@ -124,9 +109,7 @@ steps:
   %to_moved2 = add i64 %to_moved, %to_way
   %from_moved2 = add i64 %from_moved, %from_way
   %new = getelementptr %Axis, ptr %axes, i64 %count
-  %first = icmp eq i64 %count, 0
-  br i1 %first, label %push, label %compare
-compare:
+  goto %push if icmp eq i64 %count, 0
   %last = getelementptr %Axis, ptr %new, i64 -1
   %inner = load %Axis, ptr %last
   %inner_size = extractvalue %Axis %inner, $Axis.size$
@@ -137,7 +120,7 @@ compare:
   %to_joins = icmp eq i64 %to_span, %to
   %from_joins = icmp eq i64 %from_span, %from
   %joins = and i1 %to_joins, %from_joins
-  br i1 %joins, label %join, label %push
+  goto %push unless %joins
 join:
   %joined = mul i64 %inner_size, %size
   store i64 %joined, ptr %last->Axis.size
@@ -148,7 +131,6 @@ push:
   %axis = insertvalue %Axis %half, i64 %from, $Axis.from$
   store %Axis %axis, ptr %new
   %pushed = add i64 %count, 1
-  br label %collected
 collected:
   %count1 = phi i64 [ %count, %some ], [ %count, %join ], [ %pushed, %push ]
   %to_moved1 = phi i64 [ %to_moved, %some ], [ %to_moved2, %join ], [ %to_moved2, %push ]
@@ -164,18 +146,12 @@ pad:
   %from_first = load ptr, ptr %source->Array.data
   %origin = getelementptr i8, ptr %from_first, i64 %from_moved
   %large = icmp uge i64 %bytes, $SHARED$
-  %innermost = load %Axis, ptr %axes
-  %innermost_to = extractvalue %Axis %innermost, $Axis.to$
-  %innermost_from = extractvalue %Axis %innermost, $Axis.from$
-  %to_dense = icmp eq i64 %innermost_to, 1
-  %from_dense = icmp eq i64 %innermost_from, 1
-  %rows_dense = and i1 %to_dense, %from_dense
-  %one = icmp ule i64 %count, 1
-  %small = xor i1 %large, true
-  %dense = and i1 %rows_dense, %one
-  %plain = and i1 %dense, %small
-  br i1 %plain, label %block, label %launch
-block:
+  %innermost_to = load i64, ptr %axes->Axis.to
+  %innermost_from = load i64, ptr %axes->Axis.from
+  goto %launch if icmp ne i64 %innermost_to, 1
+  goto %launch if icmp ne i64 %innermost_from, 1
+  goto %launch if icmp ugt i64 %count, 1
+  goto %launch if %large
   call void @llvm.memcpy.p0.p0.i64(ptr %start, ptr %origin, i64 %bytes, i1 false)
   ret void
 launch:
@@ -221,25 +197,18 @@ launch:
   %group = select i1 %is_turned, i64 4, i64 %dense_group
   %number = add i64 %group, %log
   call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %bytes)
-  br label %done
 done:
   ret void
 }
 
 ; Run all blocks of a kernel, even if somebody wants to stop meanwhile.
 define internal void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %bytes) {
-entry:
   %code = call ptr @kernel(ptr %state, i64 %number, i64 %bytes)
-  %none = icmp eq ptr %code, null
-  br i1 %none, label %done, label %run
-run:
+  goto %done if icmp eq ptr %code, null
   %alone = icmp ult i64 %bytes, $SHARED$
   %stopped = call i64 @soac_host_run(ptr %state, ptr %job, ptr %code, i64 %blocks, i1 %alone, i64 $TASKS$)
-  %again = icmp ne i64 %stopped, 0
-  br i1 %again, label %repeat, label %done
-repeat:
+  goto %done if icmp eq i64 %stopped, 0
   call void %code(ptr %job, i64 0, i64 %blocks, i64 0)
-  br label %done
 done:
   ret void
 }
@@ -247,7 +216,6 @@ done:
 ; Is the source contiguous along another axis than the target, both long enough for a tile? Then that one becomes the
 ; rows'.
 define internal i1 @turned(ptr %axes, i64 %count, i64 %side) {
-entry:
   %columns = load %Axis, ptr %axes
   %size = extractvalue %Axis %columns, $Axis.size$
   %to = extractvalue %Axis %columns, $Axis.to$
@@ -257,12 +225,10 @@ entry:
   %long = icmp sge i64 %size, %side
   %fits = and i1 %dense, %across
   %wanted = and i1 %fits, %long
-  br i1 %wanted, label %each, label %no
+  goto %no unless %wanted
 each:
   %k = phi i64 [ 1, %entry ], [ %k1, %next ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %look, label %no
-look:
+  goto %no if icmp sge i64 %k, %count
   %place = getelementptr %Axis, ptr %axes, i64 %k
   %axis = load %Axis, ptr %place
   %axis_size = extractvalue %Axis %axis, $Axis.size$
@@ -270,7 +236,7 @@ look:
   %contiguous = icmp eq i64 %axis_from, 1
   %enough = icmp sge i64 %axis_size, %side
   %found = and i1 %contiguous, %enough
-  br i1 %found, label %swap, label %next
+  goto %swap if %found
 next:
   %k1 = add i64 %k, 1
   br label %each
@@ -286,7 +252,6 @@ no:
 ; Is one side contiguous along the columns, and has the other few elements between them? Points of few elements, whose
 ; rows lie apart in the source, become rows.
 define internal i1 @thin(ptr %axes) {
-entry:
   %rows_place = getelementptr %Axis, ptr %axes, i64 1
   %columns = load %Axis, ptr %axes
   %rows = load %Axis, ptr %rows_place
@@ -298,19 +263,14 @@ entry:
   %to_dense = icmp eq i64 %to, 1
   %from_few = call i1 @few(i64 %from)
   %from_points = and i1 %to_dense, %from_few
-  br i1 %from_points, label %yes, label %turn
-turn:
+  goto %yes if %from_points
   %size_few = call i1 @few(i64 %size)
-  %points = icmp eq i64 %rows_to, %size
-  %rows_dense = icmp eq i64 %rows_from, 1
-  %both = and i1 %to_dense, %size_few
-  %lines = and i1 %points, %rows_dense
-  %to_points = and i1 %both, %lines
-  br i1 %to_points, label %swap, label %no
-swap:
+  goto %no unless %to_dense
+  goto %no unless %size_few
+  goto %no if icmp ne i64 %rows_to, %size
+  goto %no if icmp ne i64 %rows_from, 1
   store %Axis %rows, ptr %axes
   store %Axis %columns, ptr %rows_place
-  br label %yes
 yes:
   ret i1 true
 no:
@@ -335,7 +295,6 @@ define internal i64 @parts(i64 %size, i64 %length) {
 
 ; The dense array target[i] = start + i * step, modulo the width of an element.
 define void @soac_host_iota(ptr %state, ptr %array, i64 %count, i64 %start, i64 %step, i64 %element) {
-entry:
   %job = alloca %Iota, align 8
   %log = call i64 @llvm.cttz.i64(i64 %element, i1 true)
   %data = load ptr, ptr %array->Array.data

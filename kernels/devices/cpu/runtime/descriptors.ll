@@ -14,47 +14,31 @@ declare i64 @llvm.smax.i64(i64, i64)
 declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 
 define void @soac_host_release(ptr %array) {
-entry:
   %buffer = load ptr, ptr %array
-  %none = icmp eq ptr %buffer, null
-  br i1 %none, label %done, label %drop
-drop:
+  goto %done if icmp eq ptr %buffer, null
   store ptr null, ptr %array
   %dropped = call i64 @soac_host_drop(ptr %buffer)
-  br label %done
 done:
   ret void
 }
 
 ; Release `count` descriptors of `words` words each.
 define void @soac_host_release_all(ptr %frame, i64 %count, i64 %words) {
-entry:
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %go, label %done
-go:
-  %at = mul i64 %k, %words
-  call void @soac_host_release(ptr %frame[%at])
-  %k1 = add i64 %k, 1
-  br label %each
-done:
+  for %k < %count {
+    %at = mul i64 %k, %words
+    call void @soac_host_release(ptr %frame[%at])
+  }
   ret void
 }
 
 ; target = source: one more reference.
 define void @soac_host_alias(ptr %target, ptr %source, i64 %rank) {
-entry:
   %words = mul i64 %rank, 16
   %bytes = add i64 %words, 16
   call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %source, i64 %bytes, i1 false)
   %buffer = load ptr, ptr %source
-  %none = icmp eq ptr %buffer, null
-  br i1 %none, label %done, label %count
-count:
+  goto %done if icmp eq ptr %buffer, null
   %old = atomicrmw add ptr %buffer, i64 1 monotonic
-  br label %done
 done:
   ret void
 }
@@ -71,17 +55,14 @@ define void @soac_host_move(ptr %target, ptr %source, i64 %rank) {
 ; Set the strides of a row-major array of these sizes; negative ones become 0. Gives its bytes, -1 if no array can have the
 ; sizes.
 define i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element) {
-entry:
   %sizes = getelementptr %Array, ptr %array, i32 0, i32 $Array.sizes$
   %strides = getelementptr i64, ptr %sizes, i64 %rank
-  br label %each
 each:
   %left = phi i64 [ %rank, %entry ], [ %k, %go ]
   %bytes = phi i64 [ %element, %entry ], [ %product, %go ]
   %bad = phi i1 [ false, %entry ], [ %worse, %go ]
   %empty = phi i1 [ false, %entry ], [ %emptier, %go ]
-  %more = icmp sgt i64 %left, 0
-  br i1 %more, label %go, label %done
+  goto %done if icmp sle i64 %left, 0
 go:
   %k = sub i64 %left, 1
   store i64 %bytes, ptr %strides[%k]
@@ -96,15 +77,14 @@ go:
   %emptier = or i1 %empty, %none
   br label %each
 done:
-  br i1 %empty, label %settle, label %give
+  goto %give unless %empty
 settle:
   %m = phi i64 [ %rank, %done ], [ %next, %settle ]
   %next = sub i64 %m, 1
   %old = load i64, ptr %sizes[%next]
   %new = call i64 @llvm.smax.i64(i64 %old, i64 0)
   store i64 %new, ptr %sizes[%next]
-  %again = icmp sgt i64 %next, 0
-  br i1 %again, label %settle, label %give
+  goto %settle if icmp sgt i64 %next, 0
 give:
   %full = select i1 %bad, i64 -1, i64 %bytes
   %result = select i1 %empty, i64 0, i64 %full
@@ -113,15 +93,10 @@ give:
 
 ; Memory for an array whose sizes stand in the descriptor. Gives 1 if there is none.
 define i64 @soac_host_scratch(ptr %state, ptr %array, i64 %rank, i64 %element) {
-entry:
   %bytes = call i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element)
-  %impossible = icmp slt i64 %bytes, 0
-  br i1 %impossible, label %fail, label %try
-try:
+  goto %fail if icmp slt i64 %bytes, 0
   %buffer = call ptr @soac_host_take(ptr %state, i64 %bytes)
-  %none = icmp eq ptr %buffer, null
-  br i1 %none, label %fail, label %got
-got:
+  goto %fail if icmp eq ptr %buffer, null
   store ptr %buffer, ptr %array
   %data = call ptr @soac_host_data(ptr %buffer)
   store ptr %data, ptr %array->Array.data
@@ -131,17 +106,14 @@ fail:
 }
 
 define internal i1 @dense(ptr %array, i64 %rank, i64 %element) {
-entry:
   %sizes = getelementptr %Array, ptr %array, i32 0, i32 $Array.sizes$
   %strides = getelementptr i64, ptr %sizes, i64 %rank
-  br label %each
 each:
   %left = phi i64 [ %rank, %entry ], [ %k, %go ]
   %bytes = phi i64 [ %element, %entry ], [ %next, %go ]
   %bad = phi i1 [ false, %entry ], [ %worse, %go ]
   %empty = phi i1 [ false, %entry ], [ %emptier, %go ]
-  %more = icmp sgt i64 %left, 0
-  br i1 %more, label %go, label %done
+  goto %done if icmp sle i64 %left, 0
 go:
   %k = sub i64 %left, 1
   %stride = load i64, ptr %strides[%k]
@@ -162,25 +134,18 @@ done:
 
 ; target = a dense copy of source. Gives 1 if there is no memory.
 define i64 @soac_host_fresh(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element) {
-entry:
   %bytes = mul i64 %rank, 8
   call void @llvm.memcpy.p0.p0.i64(ptr %target->Array.sizes, ptr %source->Array.sizes, i64 %bytes, i1 false)
   %status = call i64 @soac_host_scratch(ptr %state, ptr %target, i64 %rank, i64 %element)
-  %failed = icmp ne i64 %status, 0
-  br i1 %failed, label %done, label %fill
-fill:
+  goto %done if icmp ne i64 %status, 0
   call void @soac_host_copy(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element)
-  br label %done
 done:
   ret i64 %status
 }
 
 ; target = source, or a dense copy of it where it is not dense.
 define i64 @soac_host_bind(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element) {
-entry:
-  %as_it_is = call i1 @dense(ptr %source, i64 %rank, i64 %element)
-  br i1 %as_it_is, label %same, label %other
-same:
+  goto %other unless call i1 @dense(ptr %source, i64 %rank, i64 %element)
   call void @soac_host_alias(ptr %target, ptr %source, i64 %rank)
   ret i64 0
 other:
@@ -190,12 +155,9 @@ other:
 
 ; target = source, or a copy of it where it has the buffer of `other`.
 define i64 @soac_host_apart(ptr %state, ptr %target, ptr %source, ptr %other, i64 %rank, i64 %element) {
-entry:
   %buffer = load ptr, ptr %source
   %others = load ptr, ptr %other
-  %shared = icmp eq ptr %buffer, %others
-  br i1 %shared, label %copy, label %same
-same:
+  goto %copy if icmp eq ptr %buffer, %others
   call void @soac_host_alias(ptr %target, ptr %source, i64 %rank)
   ret i64 0
 copy:
@@ -205,11 +167,8 @@ copy:
 
 ; As `bind`, but what is not in a buffer of ours is copied: for results.
 define i64 @soac_host_give(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element) {
-entry:
   %buffer = load ptr, ptr %source
-  %foreign = icmp eq ptr %buffer, null
-  br i1 %foreign, label %other, label %own
-own:
+  goto %other if icmp eq ptr %buffer, null
   %bound = call i64 @soac_host_bind(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element)
   ret i64 %bound
 other:

@@ -25,13 +25,10 @@ declare void @soac_host_release(ptr)
 $DECLARE_ADVISE$
 
 define internal void @enter() {
-entry:
-  br label %try
 try:
   %pair = cmpxchg ptr @lock, i64 0, i64 1 acquire monotonic
   %ours = extractvalue { i64, i1 } %pair, 1
-  br i1 %ours, label %done, label %wait
-wait:
+  goto %done if %ours
   call i32 @sched_yield()
   br label %try
 done:
@@ -57,27 +54,17 @@ define internal void @give(ptr %buffer) {
 
 ; Give all free buffers back to the system.
 define internal i64 @trim() {
-entry:
   call void @enter()
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %next ]
-  %more = icmp ult i64 %k, $LISTS$
-  br i1 %more, label %list, label %done
-list:
-  %place = getelementptr ptr, ptr @lists, i64 %k
-  %head = load ptr, ptr %place
-  %none = icmp eq ptr %head, null
-  br i1 %none, label %next, label %drop
-drop:
-  %rest = load ptr, ptr %head->Buffer.class
-  store ptr %rest, ptr %place
-  call void @give(ptr %head)
-  br label %list
-next:
-  %k1 = add i64 %k, 1
-  br label %each
-done:
+  for %k < $LISTS$ {
+  list:
+    %place = getelementptr ptr, ptr @lists, i64 %k
+    %head = load ptr, ptr %place
+    goto %next.k if icmp eq ptr %head, null
+    %rest = load ptr, ptr %head->Buffer.class
+    store ptr %rest, ptr %place
+    call void @give(ptr %head)
+    br label %list
+  }
   store i64 0, ptr @held
   call void @leave()
   ret i64 0
@@ -91,7 +78,6 @@ define ptr @soac_host_data(ptr %buffer) {
 
 ; A buffer of %bytes bytes, counted once; null if there is no memory.
 define ptr @soac_host_take(ptr %state, i64 %bytes) {
-entry:
   %size = call i64 @llvm.umax.i64(i64 %bytes, i64 64)
   %zeros = call i64 @llvm.ctlz.i64(i64 %size, i1 true)
   %shift = sub i64 60, %zeros
@@ -105,8 +91,7 @@ entry:
   %place = getelementptr ptr, ptr @lists, i64 %class
   call void @enter()
   %head = load ptr, ptr %place
-  %none = icmp eq ptr %head, null
-  br i1 %none, label %new, label %reuse
+  goto %new if icmp eq ptr %head, null
 reuse:
   %rest = load ptr, ptr %head->Buffer.class
   store ptr %rest, ptr %place
@@ -122,13 +107,11 @@ new:
   %needed = add i64 %capacity, %spare
   %whole = and i64 %needed, -64
   %first = call ptr @aligned_alloc(i64 64, i64 %whole)
-  %full = icmp eq ptr %first, null
-  br i1 %full, label %again, label %got
+  goto %got if icmp ne ptr %first, null
 again:
   %trimmed = call i64 @trim()
   %second = call ptr @aligned_alloc(i64 64, i64 %whole)
-  %gone = icmp eq ptr %second, null
-  br i1 %gone, label %fail, label %got
+  goto %fail if icmp eq ptr %second, null
 got:
   %fresh = phi ptr [ %first, %new ], [ %second, %again ]
   %given = ptrtoint ptr %fresh to i64
@@ -145,8 +128,7 @@ got:
   %skipped = select i1 %large, i64 %chosen, i64 0
   %begin = getelementptr i8, ptr %fresh, i64 %skipped
   store ptr %fresh, ptr %begin->Buffer.given
-  %huge = icmp uge i64 %whole, $HUGE$
-  br i1 %huge, label %advise, label %made
+  goto %made if icmp ult i64 %whole, $HUGE$
 advise:
   %start = ptrtoint ptr %fresh to i64
   %past = add i64 %start, 4095
@@ -154,7 +136,6 @@ advise:
   %page = inttoptr i64 %aligned to ptr
   %pages = sub i64 %whole, 4096
   $ADVISE$
-  br label %made
 made:
   %buffer = phi ptr [ %head, %reuse ], [ %begin, %got ], [ %begin, %advise ]
   store i64 1, ptr %buffer
@@ -167,11 +148,8 @@ fail:
 
 ; One reference less; without any, the buffer goes back to its list.
 define i64 @soac_host_drop(ptr %buffer) {
-entry:
   %old = atomicrmw sub ptr %buffer, i64 1 acq_rel
-  %last = icmp eq i64 %old, 1
-  br i1 %last, label %back, label %done
-back:
+  goto %done if icmp ne i64 %old, 1
   %class_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.class$
   %class = load i64, ptr %class_place
   %capacity = load i64, ptr %buffer->Buffer.capacity
@@ -179,9 +157,7 @@ back:
   call void @enter()
   %held = load i64, ptr @held
   %more = add i64 %held, %capacity
-  %fits = icmp ule i64 %more, $LIMIT$
-  br i1 %fits, label %keep, label %return
-keep:
+  goto %return if icmp ugt i64 %more, $LIMIT$
   store i64 %more, ptr @held
   %head = load ptr, ptr %place
   store ptr %head, ptr %class_place
@@ -199,40 +175,29 @@ done:
 ; Release a descriptor whose memory an iteration has made, for the next one: what is small, and what nothing else refers
 ; to, stays in it.
 define void @soac_host_put_by(ptr %array) {
-entry:
   %buffer = load ptr, ptr %array
-  %none = icmp eq ptr %buffer, null
-  br i1 %none, label %done, label %look
-look:
+  goto %done if icmp eq ptr %buffer, null
   %references = load atomic i64, ptr %buffer monotonic, align 8
   %single = icmp eq i64 %references, 1
   %capacity = load i64, ptr %buffer->Buffer.capacity
   %small = icmp ule i64 %capacity, $LARGE$
   %spare = and i1 %single, %small
-  br i1 %spare, label %done, label %release
-release:
+  goto %done if %spare
   call void @soac_host_release(ptr %array)
-  br label %done
 done:
   ret void
 }
 
 ; As `scratch`, but in what was put by if it is large enough.
 define i64 @soac_host_again(ptr %state, ptr %array, i64 %rank, i64 %element) {
-entry:
   %buffer = load ptr, ptr %array
-  %none = icmp eq ptr %buffer, null
-  br i1 %none, label %new, label %look
-look:
+  goto %new if icmp eq ptr %buffer, null
   %bytes = call i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element)
   %capacity = load i64, ptr %buffer->Buffer.capacity
-  %fits = icmp ule i64 %bytes, %capacity
-  br i1 %fits, label %same, label %drop
-same:
+  goto %drop if icmp ugt i64 %bytes, %capacity
   ret i64 0
 drop:
   call void @soac_host_release(ptr %array)
-  br label %new
 new:
   %status = call i64 @soac_host_scratch(ptr %state, ptr %array, i64 %rank, i64 %element)
   ret i64 %status
@@ -240,13 +205,10 @@ new:
 
 ; Store a pattern of 8 bytes to all of a few bytes, and up to 7 behind them.
 define void @soac_host_set(i64 %address, i64 %bytes, i64 %pattern) {
-entry:
   %data = inttoptr i64 %address to ptr
-  br label %each
 each:
   %at = phi i64 [ 0, %entry ], [ %next, %go ]
-  %more = icmp slt i64 %at, %bytes
-  br i1 %more, label %go, label %done
+  goto %done if icmp sge i64 %at, %bytes
 go:
   store i64 %pattern, ptr %data[i8 %at]
   %next = add i64 %at, 8

@@ -51,30 +51,19 @@ define ptr @soac_host_numpy(i64 %number) {
 ; float of Python has its value where a float64 of NumPy has it, and is rounded for an f32, where the range is -1 to -1;
 ; one that overflows does not suit. Of an integer the range is looked at.
 define internal i1 @put_argument(ptr %object, ptr %wanted) {
-entry:
   %type = load ptr, ptr %object->PyObject.type
   %argument = load %Argument, ptr %wanted
   %asked = extractvalue %Argument %argument, $Argument.type$
   %asked_rank = extractvalue %Argument %argument, $Argument.rank$
   %target = extractvalue %Argument %argument, $Argument.place$
-  %is_scalar = icmp eq i64 %asked_rank, 0
-  br i1 %is_scalar, label %scalar, label %array
-scalar:
-  %same = icmp eq ptr %type, %asked
-  br i1 %same, label %value, label %python
-python:
+  goto %array if icmp ne i64 %asked_rank, 0
+  goto %value if icmp eq ptr %type, %asked
   %plain = extractvalue %Argument %argument, $Argument.plain$
-  %is_plain = icmp eq ptr %type, %plain
-  br i1 %is_plain, label %number, label %bad
-number:
+  goto %bad if icmp ne ptr %type, %plain
   %least = extractvalue %Argument %argument, $Argument.least$
   %most = extractvalue %Argument %argument, $Argument.most$
-  %is_integer = icmp slt i64 %least, %most
-  br i1 %is_integer, label %integer, label %float
-float:
-  %is_single = icmp slt i64 %most, 0
-  br i1 %is_single, label %single, label %value
-single:
+  goto %integer if icmp slt i64 %least, %most
+  goto %value if icmp sge i64 %most, 0
   %double = load double, ptr %object->PyScalarObject.value
   %rounded = fptrunc double %double to float
   %widened = fpext float %rounded to double
@@ -82,24 +71,18 @@ single:
   %magnitude = call double @llvm.fabs.f64(double %widened)
   %finite = fcmp une double %magnitude, 0x7FF0000000000000
   %holds = or i1 %equal, %finite
-  br i1 %holds, label %narrow, label %bad
-narrow:
+  goto %bad unless %holds
   store float %rounded, ptr %target
   ret i1 true
 integer:
   %whole = call i64 @PyLong_AsLongLong(ptr %object)
   %error = call ptr @PyErr_Occurred()
-  %failed = icmp ne ptr %error, null
-  br i1 %failed, label %too_large, label %held
-too_large:
+  goto %held if icmp eq ptr %error, null
   call void @PyErr_Clear()
   br label %bad
 held:
-  %above = icmp sge i64 %whole, %least
-  %below = icmp sle i64 %whole, %most
-  %in_range = and i1 %above, %below
-  br i1 %in_range, label %put, label %bad
-put:
+  goto %bad if icmp slt i64 %whole, %least
+  goto %bad if icmp sgt i64 %whole, %most
   store i64 %whole, ptr %target
   ret i1 true
 value:
@@ -108,35 +91,23 @@ value:
   ret i1 true
 array:
   %array_type = call ptr @soac_host_numpy(i64 $PyArray_Type$)
-  %is_array = icmp eq ptr %type, %array_type
-  br i1 %is_array, label %look, label %bad
-look:
+  goto %bad if icmp ne ptr %type, %array_type
   %rank = load i32, ptr %object->PyArrayObject.nd
   %wide_rank = sext i32 %rank to i64
-  %ranked = icmp eq i64 %wide_rank, %asked_rank
   %descr = load ptr, ptr %object->PyArrayObject.descr
-  %typed = icmp eq ptr %descr, %asked
   %flags = load i32, ptr %object->PyArrayObject.flags
   %dense_flags = and i32 %flags, $NPY_ARRAY_CARRAY_RO$
-  %dense = icmp eq i32 %dense_flags, $NPY_ARRAY_CARRAY_RO$
-  %first = and i1 %dense, %typed
-  %fits = and i1 %first, %ranked
-  br i1 %fits, label %place, label %bad
-place:
+  goto %bad if icmp ne i32 %dense_flags, $NPY_ARRAY_CARRAY_RO$
+  goto %bad if icmp ne ptr %descr, %asked
+  goto %bad if icmp ne i64 %wide_rank, %asked_rank
   %data = load i64, ptr %object->PyArrayObject.data
   store i64 %data, ptr %target
   %sizes = load ptr, ptr %object->PyArrayObject.dimensions
-  br label %each
-each:
-  %k = phi i64 [ 0, %place ], [ %k1, %go ]
-  %more = icmp slt i64 %k, %wide_rank
-  br i1 %more, label %go, label %fine
-go:
-  %size = load i64, ptr %sizes[%k]
-  %k1 = add i64 %k, 1
-  store i64 %size, ptr %target[%k1]
-  br label %each
-fine:
+  for %k < %wide_rank {
+    %size = load i64, ptr %sizes[%k]
+    %k1 = add i64 %k, 1
+    store i64 %size, ptr %target[%k1]
+  }
   ret i1 true
 bad:
   ret i1 false
@@ -144,22 +115,15 @@ bad:
 
 ; All arguments; false where one does not suit.
 define internal i1 @put_arguments(ptr %args, %Table %table) {
-entry:
   %rows = extractvalue %Table %table, $Table.rows$
   %count = extractvalue %Table %table, $Table.count$
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %go, label %done
-go:
-  %object = load ptr, ptr %args[%k]
-  %k1 = add i64 %k, 1
-  %suits = call i1 @put_argument(ptr %object, ptr %rows[%Argument %k])
-  br i1 %suits, label %each, label %done
-done:
-  %all = xor i1 %more, true
-  ret i1 %all
+  for %k < %count {
+    %object = load ptr, ptr %args[%k]
+    goto %fail unless call i1 @put_argument(ptr %object, ptr %rows[%Argument %k])
+  }
+  ret i1 true
+fail:
+  ret i1 false
 }
 
 ; ---- a call
@@ -176,27 +140,18 @@ define internal i64 @enter_host(ptr %code, ptr %state) {
 ; At the end of an iteration: does somebody want to stop? What a signal handler raises is left for the caller. The clock
 ; is not looked at in each of many short iterations.
 define i64 @soac_host_pause(ptr %state) {
-entry:
   %lost = load i64, ptr %state[$LOST_WORD$]
-  %is_whole = icmp eq i64 %lost, 0
-  br i1 %is_whole, label %whole, label %no_code
-no_code:
+  goto %whole if icmp eq i64 %lost, 0
   ret i64 $NO_CODE$
 whole:
   %flag = load ptr, ptr %state[$STOP_WORD$]
   %stop = load atomic i64, ptr %flag monotonic, align 8
-  %stopping = icmp ne i64 %stop, 0
-  br i1 %stopping, label %stopped, label %listen
-listen:
+  goto %stopped if icmp ne i64 %stop, 0
   %listens = load i64, ptr %state[$LISTEN_WORD$]
-  %deaf = icmp eq i64 %listens, 0
-  br i1 %deaf, label %fine, label %count
-count:
+  goto %fine if icmp eq i64 %listens, 0
   %skip_place = getelementptr i64, ptr %state, i64 $SKIP_WORD$
   %skip = load i64, ptr %skip_place
-  %skips = icmp sgt i64 %skip, 0
-  br i1 %skips, label %pass, label %look
-pass:
+  goto %look if icmp sle i64 %skip, 0
   %rest = sub i64 %skip, 1
   store i64 %rest, ptr %skip_place
   ret i64 $FINE$
@@ -210,17 +165,14 @@ look:
   store i64 %turns, ptr %skip_place
   %next_place = getelementptr i64, ptr %state, i64 $NEXT_LOOK_WORD$
   %next = load i64, ptr %next_place
-  %early = icmp slt i64 %now, %next
-  br i1 %early, label %fine, label %ask
-ask:
+  goto %fine if icmp slt i64 %now, %next
   %later = add i64 %now, $LOOK_EVERY$
   store i64 %later, ptr %next_place
   %thread = load ptr, ptr %state[$THREAD_WORD$]
   call void @PyEval_RestoreThread(ptr %thread)
   %raised = call i32 @PyErr_CheckSignals()
   %same = call ptr @PyEval_SaveThread()
-  %bad = icmp ne i32 %raised, 0
-  br i1 %bad, label %stopped, label %fine
+  goto %fine if icmp eq i32 %raised, 0
 stopped:
   ret i64 $STOPPED$
 fine:
@@ -229,7 +181,6 @@ fine:
 
 ; A status leaves the turn taken, until the caller has read what the state says of the failure.
 define ptr @soac_host_call(ptr %self, ptr %args, i64 %count) {
-entry:
   %place = call ptr @PyCapsule_GetPointer(ptr %self, ptr null)
   %head = load %Head, ptr %place
   %state = extractvalue %Head %head, $Head.state$
@@ -239,23 +190,16 @@ entry:
   %result_rows = extractvalue %Table %results, $Table.rows$
   %result_count = extractvalue %Table %results, $Table.count$
   %wanted = extractvalue %Table %arguments, $Table.count$
-  %counted = icmp eq i64 %count, %wanted
   %workers_place = extractvalue %Head %head, $Head.workers$
   %workers = load i64, ptr %workers_place
   %helpers = extractvalue %Head %head, $Head.helpers$
-  %started = icmp sge i64 %workers, %helpers
-  %ready = and i1 %counted, %started
-  br i1 %ready, label %enter, label %unsuited
-enter:
+  goto %unsuited if icmp ne i64 %count, %wanted
+  goto %unsuited if icmp slt i64 %workers, %helpers
   %before = atomicrmw xchg ptr %turn, i64 1 acquire
-  %free = icmp eq i64 %before, 0
-  br i1 %free, label %look, label %unsuited
-look:
-  %suit = call i1 @put_arguments(ptr %args, %Table %arguments)
-  br i1 %suit, label %run, label %give_up
+  goto %unsuited if icmp ne i64 %before, 0
+  goto %run if call i1 @put_arguments(ptr %args, %Table %arguments)
 give_up:
   store atomic i64 0, ptr %turn release, align 8
-  br label %unsuited
 unsuited:
   %no = call ptr @PyLong_FromLongLong(i64 $UNSUITED$)
   ret ptr %no
@@ -283,9 +227,7 @@ show:
 failed:
   call void @soac_host_forget(ptr %result_rows, i64 %result_count)
   %raised = call ptr @PyErr_Occurred()
-  %quiet = icmp eq ptr %raised, null
-  br i1 %quiet, label %tell, label %raise
-tell:
+  goto %raise if icmp ne ptr %raised, null
   %number = call ptr @PyLong_FromLongLong(i64 %status)
   ret ptr %number
 raise:

@@ -28,31 +28,22 @@ define internal void @shown_no_more(ptr %capsule) {
 
 ; Has an array among the results before number %number this buffer?
 define internal i1 @seen_before(ptr %results, i64 %number, ptr %buffer) {
-entry:
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %array ], [ %k1, %go ]
-  %more = icmp slt i64 %k, %number
-  br i1 %more, label %go, label %done
-go:
-  %result = load %Result, ptr %results[%Result %k]
-  %k1 = add i64 %k, 1
-  %rank = extractvalue %Result %result, $Result.rank$
-  %is_array = icmp sgt i64 %rank, 0
-  br i1 %is_array, label %array, label %each
-array:
-  %place = extractvalue %Result %result, $Result.place$
-  %other = load ptr, ptr %place
-  %same = icmp eq ptr %other, %buffer
-  br i1 %same, label %done, label %each
-done:
-  ret i1 %more
+  for %k < %number {
+    %result = load %Result, ptr %results[%Result %k]
+    %rank = extractvalue %Result %result, $Result.rank$
+    goto %next.k if icmp sle i64 %rank, 0
+    %place = extractvalue %Result %result, $Result.place$
+    %other = load ptr, ptr %place
+    goto %yes if icmp eq ptr %other, %buffer
+  }
+  ret i1 false
+yes:
+  ret i1 true
 }
 
 ; The array of result number %number, with memory of its own, or a reference to the buffer that it shows; null and an
 ; exception if there is no memory.
 define internal ptr @array_of(ptr %results, i64 %number) {
-entry:
   %result = load %Result, ptr %results[%Result %number]
   %place = extractvalue %Result %result, $Result.place$
   %rank = extractvalue %Result %result, $Result.rank$
@@ -65,111 +56,72 @@ entry:
   %type = call ptr @soac_host_numpy(i64 $PyArray_Type$)
   %nd = trunc i64 %rank to i32
   call void @Py_IncRef(ptr %descr)
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
-  %count = phi i64 [ 1, %entry ], [ %product, %go ]
-  %more = icmp slt i64 %k, %rank
-  br i1 %more, label %go, label %counted
-go:
-  %size = load i64, ptr %sizes[%k]
-  %product = mul i64 %count, %size
-  %k1 = add i64 %k, 1
-  br label %each
-counted:
+  for %k < %rank, i64 %count = 1 then %product {
+    %size = load i64, ptr %sizes[%k]
+    %product = mul i64 %count, %size
+  }
   %small = icmp slt i64 %count, $SMALL$
   %shared = call i1 @seen_before(ptr %results, i64 %number, ptr %buffer)
   %apart = or i1 %small, %shared
-  br i1 %apart, label %copy, label %show
-copy:
+  goto %show unless %apart
   %own = call ptr %new(ptr %type, ptr %descr, i32 %nd, ptr %sizes, ptr null, ptr null, i32 0, ptr null)
-  %no_own = icmp eq ptr %own, null
-  br i1 %no_own, label %fail, label %fill
-fill:
+  goto %fail if icmp eq ptr %own, null
   %own_data = load ptr, ptr %own->PyArrayObject.data
   %bytes = mul i64 %count, %element
   call void @llvm.memcpy.p0.p0.i64(ptr %own_data, ptr %data, i64 %bytes, i1 false)
   ret ptr %own
 show:
   %seen = call ptr %new(ptr %type, ptr %descr, i32 %nd, ptr %sizes, ptr null, ptr %data, i32 $NPY_ARRAY_CARRAY$, ptr null)
-  %not_seen = icmp eq ptr %seen, null
-  br i1 %not_seen, label %fail, label %base
-base:
+  goto %fail if icmp eq ptr %seen, null
   %capsule = call ptr @PyCapsule_New(ptr %buffer, ptr null, ptr @shown_no_more)
-  %no_capsule = icmp eq ptr %capsule, null
-  br i1 %no_capsule, label %forget, label %bind
-bind:
+  goto %forget if icmp eq ptr %capsule, null
   %old = atomicrmw add ptr %buffer, i64 1 monotonic
   %set = call ptr @soac_host_numpy(i64 $PyArray_SetBaseObject$)
   %status = call i32 %set(ptr %seen, ptr %capsule)
-  %unset = icmp slt i32 %status, 0
-  br i1 %unset, label %forget, label %done
-done:
+  goto %forget if icmp slt i32 %status, 0
   ret ptr %seen
 forget:
   call void @Py_DecRef(ptr %seen)
-  br label %fail
 fail:
   ret ptr null
 }
 
 ; Release the results, of which a call that failed may have made some.
 define void @soac_host_forget(ptr %results, i64 %count) {
-entry:
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %array ], [ %k1, %go ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %go, label %done
-go:
-  %result = load %Result, ptr %results[%Result %k]
-  %k1 = add i64 %k, 1
-  %rank = extractvalue %Result %result, $Result.rank$
-  %is_array = icmp sgt i64 %rank, 0
-  br i1 %is_array, label %array, label %each
-array:
-  %place = extractvalue %Result %result, $Result.place$
-  call void @soac_host_release(ptr %place)
-  br label %each
-done:
+  for %k < %count {
+    %result = load %Result, ptr %results[%Result %k]
+    %rank = extractvalue %Result %result, $Result.rank$
+    goto %next.k if icmp sle i64 %rank, 0
+    %place = extractvalue %Result %result, $Result.place$
+    call void @soac_host_release(ptr %place)
+  }
   ret void
 }
 
 ; The list of results; null and an exception if there is no memory. No buffer is left in the state.
 define ptr @soac_host_results(ptr %results, i64 %count) {
-entry:
   %list = call ptr @PyList_New(i64 %count)
-  %none = icmp eq ptr %list, null
-  br i1 %none, label %fail, label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %put ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %go, label %done
-go:
-  %result = load %Result, ptr %results[%Result %k]
-  %rank = extractvalue %Result %result, $Result.rank$
-  %is_array = icmp sgt i64 %rank, 0
-  br i1 %is_array, label %array, label %scalar
-scalar:
-  %place = extractvalue %Result %result, $Result.place$
-  %descr = extractvalue %Result %result, $Result.descr$
-  %make = call ptr @soac_host_numpy(i64 $PyArray_Scalar$)
-  %value = call ptr %make(ptr %place, ptr %descr, ptr null)
-  br label %made
-array:
-  %shown = call ptr @array_of(ptr %results, i64 %k)
-  br label %made
-made:
-  %object = phi ptr [ %value, %scalar ], [ %shown, %array ]
-  %missing = icmp eq ptr %object, null
-  br i1 %missing, label %drop, label %put
-put:
-  %stored = call i32 @PyList_SetItem(ptr %list, i64 %k, ptr %object)
-  %k1 = add i64 %k, 1
-  br label %each
+  goto %fail if icmp eq ptr %list, null
+  for %k < %count {
+    %result = load %Result, ptr %results[%Result %k]
+    %rank = extractvalue %Result %result, $Result.rank$
+    goto %array if icmp sgt i64 %rank, 0
+  scalar:
+    %place = extractvalue %Result %result, $Result.place$
+    %descr = extractvalue %Result %result, $Result.descr$
+    %make = call ptr @soac_host_numpy(i64 $PyArray_Scalar$)
+    %value = call ptr %make(ptr %place, ptr %descr, ptr null)
+    br label %made
+  array:
+    %shown = call ptr @array_of(ptr %results, i64 %k)
+  made:
+    %object = phi ptr [ %value, %scalar ], [ %shown, %array ]
+    goto %drop if icmp eq ptr %object, null
+    %stored = call i32 @PyList_SetItem(ptr %list, i64 %k, ptr %object)
+  }
+  br label %done
 drop:
   call void @Py_DecRef(ptr %list)
-  br label %fail
 fail:
   call void @soac_host_forget(ptr %results, i64 %count)
   ret ptr null

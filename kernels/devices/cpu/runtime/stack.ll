@@ -7,30 +7,22 @@ $DECLARE_STACK$
 ; Gives 0 if there is room. The first word of a table says where calls have to end, 0 for not known yet; the second,
 ; whether the thread has been asked for it: before that, what any thread has must do.
 define i64 @soac_host_room(ptr %calls) {
-entry:
   %frame = call ptr @llvm.frameaddress.p0(i32 0)
   %here = ptrtoint ptr %frame to i64
   %asked_place = getelementptr i64, ptr %calls, i64 1
   %end = load i64, ptr %calls
-  %is_new = icmp eq i64 %end, 0
-  br i1 %is_new, label %begin, label %look
-begin:
+  goto %look if icmp ne i64 %end, 0
   %first = sub i64 %here, $STACK_OF_ANY$
   store i64 %first, ptr %calls
   ret i64 0
 look:
-  %fine = icmp sgt i64 %here, %end
-  br i1 %fine, label %room, label %beyond
-beyond:
+  goto %room if icmp sgt i64 %here, %end
   %asked = load i64, ptr %asked_place
-  %is_known = icmp ne i64 %asked, 0
-  br i1 %is_known, label %full, label %ask
-ask:
+  goto %full if icmp ne i64 %asked, 0
   store i64 1, ptr %asked_place
   %lowest = call i64 @lowest(i64 %end)
   store i64 %lowest, ptr %calls
-  %enough = icmp sgt i64 %here, %lowest
-  br i1 %enough, label %room, label %full
+  goto %full if icmp sle i64 %here, %lowest
 room:
   ret i64 0
 full:
@@ -39,7 +31,6 @@ full:
 
 ; Where calls on this thread have to end: what kernels and compilers need, is left; %else where nobody knows.
 define internal i64 @lowest(i64 %else) {
-entry:
   %attributes = alloca [16 x i64], align 16
   %start_place = alloca i64, align 8
   %size_place = alloca i64, align 8
@@ -47,9 +38,7 @@ entry:
   $ASK_STACK$
   %start = load i64, ptr %start_place
   %size = load i64, ptr %size_place
-  %is_known = icmp ne i64 %size, 0
-  br i1 %is_known, label %known, label %unknown
-known:
+  goto %unknown if icmp eq i64 %size, 0
   %part = lshr i64 %size, 3
   %left = call i64 @llvm.smax.i64(i64 %part, i64 $STACK_LEFT$)
   %end = add i64 %start, %left

@@ -25,22 +25,14 @@ $DECLARE_PAUSE$
 
 ; Take ranges until there are none, something failed, or somebody wants to stop. Gives 1 for the last.
 define internal i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr %counter, i64 %worker) {
-entry:
   %record = load ptr, ptr %args
-  br label %again
 again:
   %stop = load atomic i64, ptr @stop monotonic, align 8
-  %stopping = icmp ne i64 %stop, 0
-  br i1 %stopping, label %stopped, label %look
-look:
+  goto %stopped if icmp ne i64 %stop, 0
   %failure = load atomic i64, ptr %record monotonic, align 8
-  %failed = icmp ne i64 %failure, 0
-  br i1 %failed, label %done, label %take
-take:
+  goto %done if icmp ne i64 %failure, 0
   %b0 = atomicrmw add ptr %counter, i64 %grain monotonic
-  %none = icmp sge i64 %b0, %blocks
-  br i1 %none, label %done, label %go
-go:
+  goto %done if icmp sge i64 %b0, %blocks
   %end = add i64 %b0, %grain
   %over = icmp sgt i64 %end, %blocks
   %b1 = select i1 %over, i64 %blocks, i64 %end
@@ -63,29 +55,21 @@ define internal i64 @work_on_job(i64 %worker) {
 
 ; Wait for a gate of another generation than %seen: look for a while, then sleep. Gives the gate.
 define internal i64 @wait_for_gate(i64 %seen) {
-entry:
-  br label %spin
 spin:
   %k = phi i64 [ 0, %entry ], [ %k1, %same ]
   %gate = load atomic i64, ptr @gate acquire, align 8
   %generation = lshr i64 %gate, $GENERATION_SHIFT$
-  %changed = icmp ne i64 %generation, %seen
-  br i1 %changed, label %found, label %same
+  goto %found if icmp ne i64 %generation, %seen
 same:
   $PAUSE$
   %k1 = add i64 %k, 1
-  %tired = icmp ugt i64 %k1, $SPINS$
-  br i1 %tired, label %lie_down, label %spin
-lie_down:
+  goto %spin if icmp ule i64 %k1, $SPINS$
   call i32 @pthread_mutex_lock(ptr @mutex)
   atomicrmw add ptr @sleepers, i64 1 seq_cst
-  br label %check
 check:
   %later = load atomic i64, ptr @gate seq_cst, align 8
   %later_generation = lshr i64 %later, $GENERATION_SHIFT$
-  %late_change = icmp ne i64 %later_generation, %seen
-  br i1 %late_change, label %get_up, label %sleep
-sleep:
+  goto %get_up if icmp ne i64 %later_generation, %seen
   call i32 @pthread_cond_wait(ptr @awake, ptr @mutex)
   br label %check
 get_up:
@@ -97,13 +81,10 @@ found:
 }
 
 define internal ptr @worker(ptr %start) {
-entry:
   %first = ptrtoint ptr %start to i64
-  br label %wait
 wait:
   %seen = phi i64 [ %first, %entry ], [ %generation, %missed ], [ %generation, %finish ]
   %new = call i64 @wait_for_gate(i64 %seen)
-  br label %try
 try:
   %gate = phi i64 [ %new, %wait ], [ %gate_now, %join ]
   %generation = lshr i64 %gate, $GENERATION_SHIFT$
@@ -114,7 +95,7 @@ try:
   %limit = and i64 %limits, $LIMIT_MASK$
   %room = icmp ult i64 %joined, %limit
   %may = and i1 %open, %room
-  br i1 %may, label %join, label %missed
+  goto %join if %may
 missed:
   br label %wait
 join:
@@ -122,7 +103,7 @@ join:
   %pair = cmpxchg ptr @gate, i64 %gate, i64 %more acq_rel acquire
   %gate_now = extractvalue { i64, i1 } %pair, 0
   %in = extractvalue { i64, i1 } %pair, 1
-  br i1 %in, label %finish, label %try
+  goto %try unless %in
 finish:
   %number = add i64 %joined, 1
   %ignored = call i64 @work_on_job(i64 %number)
@@ -132,17 +113,14 @@ finish:
 
 ; Run the blocks from %first up to %blocks with up to %helpers more threads. Gives 1 if somebody wants to stop.
 define i64 @soac_pool_run(i64 %kernel_address, i64 %args_address, i64 %first, i64 %blocks, i64 %grain, i64 %helpers) {
-entry:
   %kernel = inttoptr i64 %kernel_address to ptr
   %args = inttoptr i64 %args_address to ptr
   %own = alloca i64, align 8
   store i64 %first, ptr %own
-  %alone = icmp sle i64 %helpers, 0
-  br i1 %alone, label %inline, label %try
-try:
+  goto %inline if icmp sle i64 %helpers, 0
   %pair = cmpxchg ptr @busy, i64 0, i64 1 acquire monotonic
   %ours = extractvalue { i64, i1 } %pair, 1
-  br i1 %ours, label %launch, label %inline
+  goto %launch if %ours
 inline:
   %stopped_alone = call i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr %own, i64 0)
   ret i64 %stopped_alone
@@ -162,28 +140,22 @@ launch:
   %gate = or i64 %high, %low
   store atomic i64 %gate, ptr @gate seq_cst, align 8
   %asleep = load atomic i64, ptr @sleepers seq_cst, align 8
-  %some_sleep = icmp ne i64 %asleep, 0
-  br i1 %some_sleep, label %wake, label %begin
-wake:
+  goto %begin if icmp eq i64 %asleep, 0
   call i32 @pthread_mutex_lock(ptr @mutex)
   call i32 @pthread_cond_broadcast(ptr @awake)
   call i32 @pthread_mutex_unlock(ptr @mutex)
-  br label %begin
 begin:
   %stopped = call i64 @work_on_job(i64 0)
   %closed = atomicrmw and ptr @gate, i64 $CLOSE$ acq_rel
   %joined = and i64 %closed, $JOINED$
-  br label %wait
 wait:
   %k = phi i64 [ 0, %begin ], [ %k1, %pause ], [ 0, %yield ]
   %done = load atomic i64, ptr @finished acquire, align 8
-  %all = icmp eq i64 %done, %joined
-  br i1 %all, label %leave, label %pause
+  goto %leave if icmp eq i64 %done, %joined
 pause:
   $PAUSE$
   %k1 = add i64 %k, 1
-  %tired = icmp ugt i64 %k1, $PATIENCE$
-  br i1 %tired, label %yield, label %wait
+  goto %wait if icmp ule i64 %k1, $PATIENCE$
 yield:
   call i32 @sched_yield()
   br label %wait
@@ -194,25 +166,16 @@ leave:
 
 ; Start more workers; gives how many were started.
 define i64 @soac_pool_grow(i64 %count) {
-entry:
   %thread = alloca i64, align 8
   %gate = load atomic i64, ptr @gate acquire, align 8
   %generation = lshr i64 %gate, $GENERATION_SHIFT$
   %start = inttoptr i64 %generation to ptr
-  br label %head
-head:
-  %k = phi i64 [ 0, %entry ], [ %k1, %started ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %create, label %end
-create:
-  %error = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %start)
-  %fine = icmp eq i32 %error, 0
-  br i1 %fine, label %started, label %end
-started:
-  %handle = load i64, ptr %thread
-  call i32 @pthread_detach(i64 %handle)
-  %k1 = add i64 %k, 1
-  br label %head
+  for %k < %count {
+    %error = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %start)
+    goto %end if icmp ne i32 %error, 0
+    %handle = load i64, ptr %thread
+    call i32 @pthread_detach(i64 %handle)
+  }
 end:
   ret i64 %k
 }

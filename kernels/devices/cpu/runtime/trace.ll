@@ -7,26 +7,21 @@ declare i64 @soac_host_settle(ptr)
 
 ; Append two words to the trace.
 define i64 @soac_host_append(ptr %state, i64 %word, i64 %value) {
-entry:
   %trace_place = getelementptr i64, ptr %state, i64 $TRACE_WORD$
   %count_place = getelementptr i64, ptr %state, i64 $TRACED_WORD$
   %room_place = getelementptr i64, ptr %state, i64 $TRACE_ROOM_WORD$
   %trace = load ptr, ptr %trace_place
   %count = load i64, ptr %count_place
   %room = load i64, ptr %room_place
-  %fits = icmp slt i64 %count, %room
-  br i1 %fits, label %write, label %grow
-grow:
+  goto %write if icmp slt i64 %count, %room
   %twice = mul i64 %room, 2
   %wanted = call i64 @llvm.smax.i64(i64 %twice, i64 64)
   %bytes = mul i64 %wanted, 16
   %larger = call ptr @realloc(ptr %trace, i64 %bytes)
-  %none = icmp eq ptr %larger, null
-  br i1 %none, label %fail, label %grown
+  goto %fail if icmp eq ptr %larger, null
 grown:
   store ptr %larger, ptr %trace_place
   store i64 %wanted, ptr %room_place
-  br label %write
 write:
   %pairs = phi ptr [ %trace, %entry ], [ %larger, %grown ]
   %at = mul i64 %count, 2
@@ -62,15 +57,10 @@ define i64 @soac_host_now() {
 
 ; If the run is timed, note that a branch begins or ends, and when: after what was launched before.
 define i64 @soac_host_mark(ptr %state, i64 %what) {
-entry:
   %timed = load i64, ptr %state[$TIMED_WORD$]
-  %untimed = icmp eq i64 %timed, 0
-  br i1 %untimed, label %fine, label %settle
-settle:
+  goto %fine if icmp eq i64 %timed, 0
   %settled = call i64 @soac_host_settle(ptr %state)
-  %is_fine = icmp eq i64 %settled, $FINE$
-  br i1 %is_fine, label %note, label %failed
-failed:
+  goto %note if icmp eq i64 %settled, $FINE$
   ret i64 %settled
 note:
   %now = call i64 @soac_host_now()

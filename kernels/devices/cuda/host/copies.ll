@@ -35,38 +35,28 @@ define void @soac_host_iota(ptr %state, ptr %array, i64 %count, i64 %start, i64 
 
 ; Constants of the host program, which stay where they are.
 define void @soac_host_upload(ptr %state, i64 %address, ptr %from, i64 %bytes) {
-entry:
   %gpu = call ptr @gpu_of(ptr %state)
-  %none = icmp eq i64 %bytes, 0
-  br i1 %none, label %done, label %go
-go:
+  goto %done if icmp eq i64 %bytes, 0
   call void @flush(ptr %gpu)
-  %of = load %Gpu, ptr %gpu
-  %upload = extractvalue %Gpu %of, $Gpu.upload$
-  %stream = extractvalue %Gpu %of, $Gpu.stream$
+  %stream = load ptr, ptr %gpu->Gpu.stream
   %to = inttoptr i64 %address to ptr
-  %code = call i32 %upload(ptr %to, ptr %from, i64 %bytes, ptr %stream)
+  %code = call i32 *%gpu->Gpu.upload(ptr %to, ptr %from, i64 %bytes, ptr %stream)
   call void @noted(ptr %gpu, i32 %code)
-  br label %done
 done:
   ret void
 }
 
 ; The axes of a copy to %target, whose source has strides that are %step words apart; then the copy.
 define internal void @spread(ptr %gpu, ptr %target, i64 %from, ptr %from_strides, i64 %step, i64 %rank, i64 %width, i1 %is_fill) {
-entry:
   %room = add i64 %rank, 1
   %axes = alloca %Axis, i64 %room, align 8
   %to = load i64, ptr %target->Array.data
   %sizes = getelementptr %Array, ptr %target, i32 0, i32 $Array.sizes$
   %strides = getelementptr i64, ptr %sizes, i64 %rank
-  br label %each
 each:
   %k = phi i64 [ 0, %entry ], [ %k1, %skip ], [ %k1, %merge ], [ %k1, %append ]
   %n = phi i64 [ 0, %entry ], [ %n, %skip ], [ %n, %merge ], [ %n1, %append ]
-  %more = icmp slt i64 %k, %rank
-  br i1 %more, label %look, label %go
-look:
+  goto %go if icmp sge i64 %k, %rank
   %k1 = add i64 %k, 1
   %size = load i64, ptr %sizes[%k]
   %to_stride = load i64, ptr %strides[%k]
@@ -80,19 +70,15 @@ skip:
   br label %each
 several:
   %new = getelementptr %Axis, ptr %axes, i64 %n
-  %first = icmp eq i64 %n, 0
-  br i1 %first, label %append, label %compare
-compare:
+  goto %append if icmp eq i64 %n, 0
   %outer_place = getelementptr %Axis, ptr %new, i64 -1
   %outer = load %Axis, ptr %outer_place
   %outer_to = extractvalue %Axis %outer, $Axis.to$
   %outer_from = extractvalue %Axis %outer, $Axis.from$
   %next_to = mul i64 %to_stride, %size
   %next_from = mul i64 %from_stride, %size
-  %same_to = icmp eq i64 %outer_to, %next_to
-  %same_from = icmp eq i64 %outer_from, %next_from
-  %one = and i1 %same_to, %same_from
-  br i1 %one, label %merge, label %append
+  goto %append if icmp ne i64 %outer_to, %next_to
+  goto %append if icmp ne i64 %outer_from, %next_from
 merge:
   %outer_size = extractvalue %Axis %outer, $Axis.size$
   %product = mul i64 %outer_size, %size
@@ -105,14 +91,12 @@ append:
   br label %each
 go:
   call void @move(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width, i1 %is_fill)
-  br label %done
 done:
   ret void
 }
 
 ; A copy over %n axes, the outermost first.
 define internal void @move(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width, i1 %is_fill) {
-entry:
   %last_number = sub i64 %n, 1
   %last_place = getelementptr %Axis, ptr %axes, i64 %last_number
   switch i64 %n, label %look [ i64 0, label %single i64 1, label %line ]
@@ -124,26 +108,18 @@ line:
   %line_size = extractvalue %Axis %line_of, $Axis.size$
   %line_to = extractvalue %Axis %line_of, $Axis.to$
   %line_from = extractvalue %Axis %line_of, $Axis.from$
-  %dense_to = icmp eq i64 %line_to, %width
   %dense_from = icmp eq i64 %line_from, %width
   %either = or i1 %dense_from, %is_fill
-  %is_dense = and i1 %dense_to, %either
-  br i1 %is_dense, label %all, label %strided
-all:
+  goto %strided if icmp ne i64 %line_to, %width
+  goto %strided unless %either
   call void @contiguous(ptr %gpu, i64 %to, i64 %from, i64 %line_size, i64 %width, i1 %is_fill)
   ret void
 look:
-  %matrices = icmp sle i64 %n, 3
-  %copies = xor i1 %is_fill, true
-  %may = and i1 %matrices, %copies
-  br i1 %may, label %tiles, label %strided
-tiles:
-  %done_by_tiles = call i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width)
-  br i1 %done_by_tiles, label %done, label %strided
+  goto %strided if icmp sgt i64 %n, 3
+  goto %strided if %is_fill
+  goto %done if call i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width)
 strided:
-  %fits = icmp sle i64 %n, $MOST_DIMS$
-  br i1 %fits, label %kernel, label %outer
-kernel:
+  goto %outer if icmp sgt i64 %n, $MOST_DIMS$
   call void @by_kernel(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width, i1 %is_fill)
   ret void
 outer:
@@ -152,27 +128,19 @@ outer:
   %to_stride = extractvalue %Axis %axis, $Axis.to$
   %from_stride = extractvalue %Axis %axis, $Axis.from$
   %inner = getelementptr %Axis, ptr %axes, i64 1
-  br label %each
-each:
-  %k = phi i64 [ 0, %outer ], [ %k1, %row ]
-  %more = icmp slt i64 %k, %size
-  br i1 %more, label %row, label %done
-row:
-  %to_offset = mul i64 %k, %to_stride
-  %from_offset = mul i64 %k, %from_stride
-  %row_to = add i64 %to, %to_offset
-  %row_from = add i64 %from, %from_offset
-  call void @move(ptr %gpu, i64 %row_to, i64 %row_from, ptr %inner, i64 %last_number, i64 %width, i1 %is_fill)
-  %k1 = add i64 %k, 1
-  br label %each
+  for %k < %size {
+    %to_offset = mul i64 %k, %to_stride
+    %from_offset = mul i64 %k, %from_stride
+    %row_to = add i64 %to, %to_offset
+    %row_from = add i64 %from, %from_offset
+    call void @move(ptr %gpu, i64 %row_to, i64 %row_from, ptr %inner, i64 %last_number, i64 %width, i1 %is_fill)
+  }
 done:
   ret void
 }
 
 define internal void @contiguous(ptr %gpu, i64 %to, i64 %from, i64 %count, i64 %width, i1 %is_fill) {
-entry:
-  br i1 %is_fill, label %fill, label %copy
-fill:
+  goto %copy unless %is_fill
   call void @ramp(ptr %gpu, i64 %to, i64 %count, i64 %from, i64 0, i64 %width)
   ret void
 copy:
@@ -185,12 +153,8 @@ copy:
 
 ; Dense elements := start + i * step.
 define internal void @ramp(ptr %gpu, i64 %to, i64 %count, i64 %start, i64 %step, i64 %width) {
-entry:
-  %none = icmp eq i64 %count, 0
-  br i1 %none, label %done, label %look
-look:
-  %of = load %Gpu, ptr %gpu
-  %stream = extractvalue %Gpu %of, $Gpu.stream$
+  goto %done if icmp eq i64 %count, 0
+  %stream = load ptr, ptr %gpu->Gpu.stream
   %target = inttoptr i64 %to to ptr
   %bytes = mul i64 %count, %width
   %equal_ones = icmp eq i64 %step, 0
@@ -200,26 +164,20 @@ look:
   %unused = sub i64 64, %bits
   %high = shl i64 %start, %unused
   %value = lshr i64 %high, %unused
-  br i1 %same, label %bytes_or_more, label %kernel
+  goto %kernel unless %same
 bytes_or_more:  ; the driver sets memory to one byte, or to words of 2 or 4
   %byte = and i64 %value, 255
   %every = lshr i64 72340172838076673, %unused
   %of_byte = mul i64 %byte, %every
-  %is_byte = icmp eq i64 %of_byte, %value
-  br i1 %is_byte, label %clear, label %words
-clear:
-  %clear_function = extractvalue %Gpu %of, $Gpu.clear$
+  goto %words if icmp ne i64 %of_byte, %value
   %byte8 = trunc i64 %byte to i8
-  %cleared = call i32 %clear_function(ptr %target, i8 %byte8, i64 %bytes, ptr %stream)
+  %cleared = call i32 *%gpu->Gpu.clear(ptr %target, i8 %byte8, i64 %bytes, ptr %stream)
   call void @noted(ptr %gpu, i32 %cleared)
   ret void
 words:
-  %is_pair = icmp eq i64 %width, 2
-  br i1 %is_pair, label %pairs, label %fours
-pairs:
-  %pairs_function = extractvalue %Gpu %of, $Gpu.set_16$
+  goto %fours if icmp ne i64 %width, 2
   %value16 = trunc i64 %value to i16
-  %set16 = call i32 %pairs_function(ptr %target, i16 %value16, i64 %count, ptr %stream)
+  %set16 = call i32 *%gpu->Gpu.set_16(ptr %target, i16 %value16, i64 %count, ptr %stream)
   call void @noted(ptr %gpu, i32 %set16)
   ret void
 fours:
@@ -228,12 +186,10 @@ fours:
   %is_four = icmp eq i64 %width, 4
   %equal = icmp eq i64 %low, %upper
   %fits = or i1 %is_four, %equal
-  br i1 %fits, label %set_words, label %kernel
-set_words:
-  %words_function = extractvalue %Gpu %of, $Gpu.set_32$
+  goto %kernel unless %fits
   %value32 = trunc i64 %low to i32
   %number = lshr i64 %bytes, 2
-  %set32 = call i32 %words_function(ptr %target, i32 %value32, i64 %number, ptr %stream)
+  %set32 = call i32 *%gpu->Gpu.set_32(ptr %target, i32 %value32, i64 %number, ptr %stream)
   call void @noted(ptr %gpu, i32 %set32)
   ret void
 kernel:
@@ -245,14 +201,12 @@ kernel:
   %up = add i64 %count, $ALMOST_CHUNK$
   %blocks = sdiv i64 %up, $THREADS$
   call void @bulk(ptr %gpu, i64 $IOTA$, i64 %width, i64 %blocks, ptr %params, i64 88)
-  br label %done
 done:
   ret void
 }
 
 ; Start a bulk kernel, which cannot fail, for elements of %width bytes.
 define internal void @bulk(ptr %gpu, i64 %kind, i64 %width, i64 %blocks, ptr %params, i64 %bytes) {
-entry:
   call void @llvm.memcpy.p0.p0.i64(ptr %params, ptr @no_words, i64 56, i1 false)
   store i64 %blocks, ptr %params[2]
   %log = call i64 @llvm.cttz.i64(i64 %width, i1 true)
@@ -260,15 +214,11 @@ entry:
   %kernels = load ptr, ptr %gpu->Gpu.bulk
   %place = getelementptr ptr, ptr %kernels, i64 %number
   %known = load ptr, ptr %place
-  %is_new = icmp eq ptr %known, null
-  br i1 %is_new, label %ask, label %go
+  goto %go if icmp ne ptr %known, null
 ask:
-  %need = load ptr, ptr %gpu->Gpu.need
-  call void %need(ptr %gpu)
+  call void *%gpu->Gpu.need(ptr %gpu)
   %made = load ptr, ptr %place
-  %none = icmp eq ptr %made, null
-  br i1 %none, label %lost, label %go
-lost:
+  goto %go if icmp ne ptr %made, null
   call void @noted(ptr %gpu, i32 $NO_KERNEL$)
   ret void
 go:
@@ -284,13 +234,10 @@ go:
 
 ; A copy as one of transposed matrices, if it is: gives whether.
 define internal i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width) {
-entry:
   %last = sub i64 %n, 1
   %column = load %Axis, ptr %axes[%Axis %last]
   %column_to = extractvalue %Axis %column, $Axis.to$
-  %is_row = icmp eq i64 %column_to, %width
-  br i1 %is_row, label %find, label %no
-find:
+  goto %no if icmp ne i64 %column_to, %width
   %first = load %Axis, ptr %axes
   %second = load %Axis, ptr %axes[%Axis 1]
   %first_from = extractvalue %Axis %first, $Axis.from$
@@ -306,10 +253,8 @@ find:
   %row_size = extractvalue %Axis %row, $Axis.size$
   %column_size = extractvalue %Axis %column, $Axis.size$
   %shorter = call i64 @llvm.smin.i64(i64 %row_size, i64 %column_size)
-  %pays = icmp sge i64 %shorter, $TILES_PAY$
-  %by_tiles = and i1 %some, %pays
-  br i1 %by_tiles, label %go, label %no
-go:
+  goto %no unless %some
+  goto %no if icmp slt i64 %shorter, $TILES_PAY$
   %params = alloca [16 x i64], align 16
   %matrices = extractvalue %Axis %matrix, $Axis.size$
   %matrix_to = extractvalue %Axis %matrix, $Axis.to$
@@ -343,7 +288,6 @@ no:
 
 ; A copy by a thread for each element: sizes and strides of $MOST_DIMS$ axes, the innermost first.
 define internal void @by_kernel(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width, i1 %is_fill) {
-entry:
   %params = alloca [40 x i64], align 16
   store i64 %to, ptr %params[7]
   store i64 %from, ptr %params[8]
@@ -353,34 +297,26 @@ entry:
   %sizes = getelementptr i64, ptr %count_place, i64 2
   %to_steps = getelementptr i64, ptr %sizes, i64 $MOST_DIMS$
   %from_steps = getelementptr i64, ptr %to_steps, i64 $MOST_DIMS$
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %look ]
-  %count = phi i64 [ 1, %entry ], [ %product, %look ]
-  %more = icmp slt i64 %k, $MOST_DIMS$
-  br i1 %more, label %look, label %go
-look:
-  %k1 = add i64 %k, 1
-  %there = icmp slt i64 %k, %n
-  %number = sub i64 %n, %k1
-  %known = select i1 %there, ptr %axes[%Axis %number], ptr @no_axis
-  %axis = load %Axis, ptr %known
-  %size = extractvalue %Axis %axis, $Axis.size$
-  %to_bytes = extractvalue %Axis %axis, $Axis.to$
-  %from_bytes = extractvalue %Axis %axis, $Axis.from$
-  %to_step = sdiv i64 %to_bytes, %width
-  %from_step = sdiv i64 %from_bytes, %width
-  %product = mul i64 %count, %size
-  store i64 %size, ptr %sizes[%k]
-  store i64 %to_step, ptr %to_steps[%k]
-  store i64 %from_step, ptr %from_steps[%k]
-  br label %each
-go:
+  for %k < $MOST_DIMS$, i64 %count = 1 then %product {
+    %k1 = add i64 %k, 1
+    %there = icmp slt i64 %k, %n
+    %number = sub i64 %n, %k1
+    %known = select i1 %there, ptr %axes[%Axis %number], ptr @no_axis
+    %axis = load %Axis, ptr %known
+    %size = extractvalue %Axis %axis, $Axis.size$
+    %to_bytes = extractvalue %Axis %axis, $Axis.to$
+    %from_bytes = extractvalue %Axis %axis, $Axis.from$
+    %to_step = sdiv i64 %to_bytes, %width
+    %from_step = sdiv i64 %from_bytes, %width
+    %product = mul i64 %count, %size
+    store i64 %size, ptr %sizes[%k]
+    store i64 %to_step, ptr %to_steps[%k]
+    store i64 %from_step, ptr %from_steps[%k]
+  }
   store i64 %count, ptr %count_place
   %up = add i64 %count, $ALMOST_CHUNK$
   %blocks = sdiv i64 %up, $THREADS$
-  br i1 %is_fill, label %fill, label %copy
-fill:
+  goto %copy unless %is_fill
   store i64 %from, ptr %from_steps
   %fill_bytes = add i64 %width, 208
   call void @bulk(ptr %gpu, i64 $FILL$, i64 %width, i64 %blocks, ptr %params, i64 %fill_bytes)

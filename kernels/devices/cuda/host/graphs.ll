@@ -5,64 +5,47 @@
 
 ; A loop is about to begin, %turns turns of which are one graph; 1: launches come one by one.
 define void @soac_host_graph_begin(ptr %state, i64 %turns) {
-entry:
   %gpu = call ptr @gpu_of(ptr %state)
   %queue = load ptr, ptr %gpu->Gpu.queue
-  %none = icmp eq ptr %queue, null
-  br i1 %none, label %done, label %go
-go:
+  goto %done if icmp eq ptr %queue, null
   store i64 %turns, ptr %queue->Queue.turns
   store i64 0, ptr %queue->Queue.turn
-  br label %done
 done:
   ret void
 }
 
 ; A turn is over.
 define void @soac_host_graph_turn(ptr %state) {
-entry:
   %gpu = call ptr @gpu_of(ptr %state)
   %queue = load ptr, ptr %gpu->Gpu.queue
-  %none = icmp eq ptr %queue, null
-  br i1 %none, label %done, label %go
-go:
+  goto %done if icmp eq ptr %queue, null
   %turns = load i64, ptr %queue->Queue.turns
   %place = getelementptr %Queue, ptr %queue, i32 0, i32 $Queue.turn$
   %old = load i64, ptr %place
   %new = add i64 %old, 1
   store i64 %new, ptr %place
-  %due = icmp sge i64 %new, %turns
-  br i1 %due, label %over, label %done
-over:
+  goto %done if icmp slt i64 %new, %turns
   store i64 0, ptr %place
   call void @flush(ptr %gpu)
-  br label %done
 done:
   ret void
 }
 
 ; The loop is over.
 define void @soac_host_graph_end(ptr %state) {
-entry:
   %gpu = call ptr @gpu_of(ptr %state)
   %queue = load ptr, ptr %gpu->Gpu.queue
-  %none = icmp eq ptr %queue, null
-  br i1 %none, label %done, label %go
-go:
+  goto %done if icmp eq ptr %queue, null
   store i64 0, ptr %queue->Queue.turns
   call void @flush(ptr %gpu)
-  br label %done
 done:
   ret void
 }
 
 ; Whether launches are kept now.
 define internal i1 @keeping(ptr %gpu) {
-entry:
   %queue = load ptr, ptr %gpu->Gpu.queue
-  %none = icmp eq ptr %queue, null
-  br i1 %none, label %no, label %look
-look:
+  goto %no if icmp eq ptr %queue, null
   %turns = load i64, ptr %queue->Queue.turns
   %on = icmp sgt i64 %turns, 1
   ret i1 %on
@@ -72,23 +55,15 @@ no:
 
 ; Keep a launch, a copy where %code is null, if launches are kept now: gives whether.
 define internal i1 @kept(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes) {
-entry:
   %queue = load ptr, ptr %gpu->Gpu.queue
-  %on = call i1 @keeping(ptr %gpu)
-  br i1 %on, label %fit, label %no
-fit:
-  %small = icmp ule i64 %bytes, $STEP_ROOM$
-  br i1 %small, label %room, label %large
-large:
+  goto %no unless call i1 @keeping(ptr %gpu)
+  goto %room if icmp ule i64 %bytes, $STEP_ROOM$
   call void @flush(ptr %gpu)
   br label %no
 room:
   %held = load i64, ptr %queue->Queue.count
-  %full = icmp sge i64 %held, $MOST_STEPS$
-  br i1 %full, label %empty, label %keep
-empty:
+  goto %keep if icmp slt i64 %held, $MOST_STEPS$
   call void @flush(ptr %gpu)
-  br label %keep
 keep:
   %count = load i64, ptr %queue->Queue.count
   %more = add i64 %count, 1
@@ -118,38 +93,21 @@ define internal ptr @data_of(ptr %queue, i64 %k) {
 
 ; The executable graph of the same kernels and copies as the queue; null if there is none.
 define internal ptr @matching(ptr %queue, i64 %count) {
-entry:
   %steps = load ptr, ptr %queue->Queue.steps
   %graphs = load ptr, ptr %queue->Queue.graphs
-  br label %each
-each:
-  %g = phi i64 [ 0, %entry ], [ %g1, %next ]
-  %more = icmp slt i64 %g, $MOST_GRAPHS$
-  br i1 %more, label %one, label %none
-one:
-  %graph = getelementptr %Graph, ptr %graphs, i64 %g
-  %of = load %Graph, ptr %graph
-  %many = extractvalue %Graph %of, $Graph.count$
-  %own = extractvalue %Graph %of, $Graph.steps$
-  %alike = icmp eq i64 %many, %count
-  br i1 %alike, label %step, label %next
-step:
-  %k = phi i64 [ 0, %one ], [ %k1, %same ]
-  %left = icmp slt i64 %k, %count
-  br i1 %left, label %compare, label %found
-compare:
-  %x = getelementptr %Step, ptr %steps, i64 %k
-  %y = getelementptr %Step, ptr %own, i64 %k
-  %x_code = load ptr, ptr %x
-  %y_code = load ptr, ptr %y
-  %k1 = add i64 %k, 1
-  %equal = icmp eq ptr %x_code, %y_code
-  br i1 %equal, label %same, label %next
-same:
-  br label %step
-next:
-  %g1 = add i64 %g, 1
-  br label %each
+  for %g < $MOST_GRAPHS$ {
+    %graph = getelementptr %Graph, ptr %graphs, i64 %g
+    %many = load i64, ptr %graph->Graph.count
+    %own = load ptr, ptr %graph->Graph.steps
+    goto %next.g if icmp ne i64 %many, %count
+    for %k < %count {
+      %x_code = load ptr, ptr %steps[%Step %k]
+      %y_code = load ptr, ptr %own[%Step %k]
+      goto %next.g if icmp ne ptr %x_code, %y_code
+    }
+    br label %found
+  }
+  br label %none
 found:
   ret ptr %graph
 none:
@@ -158,153 +116,115 @@ none:
 
 ; A number for the kernels and copies of the queue.
 define internal i64 @key_of(ptr %queue, i64 %count) {
-entry:
   %steps = load ptr, ptr %queue->Queue.steps
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %one ]
-  %key = phi i64 [ %count, %entry ], [ %mixed, %one ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %done
-one:
-  %step = getelementptr %Step, ptr %steps, i64 %k
-  %code = load i64, ptr %step
-  %both = xor i64 %key, %code
-  %mixed = mul i64 %both, 1099511628211
-  %k1 = add i64 %k, 1
-  br label %each
-done:
+  for %k < %count, i64 %key = %count then %mixed {
+    %step = getelementptr %Step, ptr %steps, i64 %k
+    %code = load i64, ptr %step
+    %both = xor i64 %key, %code
+    %mixed = mul i64 %both, 1099511628211
+  }
   ret i64 %key
 }
 
 ; What is kept goes to the driver.
 define internal void @flush(ptr %gpu) noinline {
-entry:
   %queue = load ptr, ptr %gpu->Gpu.queue
-  %none = icmp eq ptr %queue, null
-  br i1 %none, label %done, label %look
-look:
+  goto %done if icmp eq ptr %queue, null
   %count = load i64, ptr %queue->Queue.count
-  %empty = icmp eq i64 %count, 0
-  br i1 %empty, label %done, label %some
-some:
+  goto %done if icmp eq i64 %count, 0
   store i64 0, ptr %queue->Queue.count
-  %several = icmp sgt i64 %count, 1
-  br i1 %several, label %find, label %directly
-find:
+  goto %directly if icmp sle i64 %count, 1
   %known = call ptr @matching(ptr %queue, i64 %count)
-  %is_new = icmp eq ptr %known, null
-  br i1 %is_new, label %missed, label %update
-missed:
+  goto %update if icmp ne ptr %known, null
   %key = call i64 @key_of(ptr %queue, i64 %count)
   %slot = lshr i64 %key, 61
   %place = getelementptr %Queue, ptr %queue, i32 0, i32 $Queue.missed$, i64 %slot
   %before = load i64, ptr %place
   store i64 %key, ptr %place
-  %again = icmp eq i64 %key, %before
-  br i1 %again, label %build, label %directly
+  goto %directly if icmp ne i64 %key, %before
 build:
-  %make = load ptr, ptr %queue->Queue.make
-  %made = call ptr %make(i64 %count)
+  %made = call ptr *%queue->Queue.make(i64 %count)
   %failed = icmp eq ptr %made, null
   br i1 %failed, label %directly, label %launch
 update:
-  %good = call i1 @updated(ptr %queue, ptr %known, i64 %count)
-  br i1 %good, label %launch, label %forget
-forget:
+  goto %launch if call i1 @updated(ptr %queue, ptr %known, i64 %count)
   store i64 0, ptr %known->Graph.count
   br label %directly
 launch:
   %graph = phi ptr [ %made, %build ], [ %known, %update ]
   %handle = load ptr, ptr %graph
-  %run = load ptr, ptr %queue->Queue.launch
   %stream = load ptr, ptr %gpu->Gpu.stream
   call void @counted(ptr %gpu->Gpu.launches)
-  %code = call i32 %run(ptr %handle, ptr %stream)
+  %code = call i32 *%queue->Queue.launch(ptr %handle, ptr %stream)
   call void @noted(ptr %gpu, i32 %code)
   ret void
 directly:
   call void @one_by_one(ptr %gpu, ptr %queue, i64 %count)
-  br label %done
 done:
   ret void
 }
 
 ; The parameters of the queue to an executable graph; gives whether the driver has taken them.
 define internal i1 @updated(ptr %queue, ptr %graph, i64 %count) {
-entry:
   %of = load %Graph, ptr %graph
   %handle = extractvalue %Graph %of, $Graph.handle$
   %own = extractvalue %Graph %of, $Graph.steps$
   %own_data = extractvalue %Graph %of, $Graph.data$
   %nodes = extractvalue %Graph %of, $Graph.nodes$
   %steps = load ptr, ptr %queue->Queue.steps
-  %set_kernel = load ptr, ptr %queue->Queue.set_kernel
-  %set_copy = load ptr, ptr %queue->Queue.set_copy
   %context = load ptr, ptr %queue->Queue.context
   %params = alloca [9 x i64], align 8
   %size = alloca i64, align 8
   %extra = alloca [5 x ptr], align 8
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %next ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %fine
-one:
-  %k1 = add i64 %k, 1
-  %x = getelementptr %Step, ptr %steps, i64 %k
-  %y = getelementptr %Step, ptr %own, i64 %k
-  %at = mul i64 %k, $STEP_ROOM$
-  %new = call ptr @data_of(ptr %queue, i64 %k)
-  %old = getelementptr i8, ptr %own_data, i64 %at
-  %s = load %Step, ptr %x
-  %bytes = extractvalue %Step %s, $Step.bytes$
-  %shape = call i32 @memcmp(ptr %x, ptr %y, i64 $STEP_BYTES$)
-  %values = call i32 @memcmp(ptr %new, ptr %old, i64 %bytes)
-  %differs = or i32 %shape, %values
-  %same = icmp eq i32 %differs, 0
-  br i1 %same, label %next, label %other
-other:
-  call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %x, i64 $STEP_BYTES$, i1 false)
-  call void @llvm.memcpy.p0.p0.i64(ptr %old, ptr %new, i64 %bytes, i1 false)
-  call void @counted(ptr %queue->Queue.updates)
-  %code = extractvalue %Step %s, $Step.code$
-  %node = load ptr, ptr %nodes[%k]
-  %is_copy = icmp eq ptr %code, null
-  br i1 %is_copy, label %copy, label %kernel
-copy:
-  %copied = call i32 %set_copy(ptr %handle, ptr %node, ptr %old, ptr %context)
-  br label %check
-kernel:
-  %grid = extractvalue %Step %s, $Step.grid$
-  %threads = extractvalue %Step %s, $Step.threads$
-  %shared = extractvalue %Step %s, $Step.shared$
-  %in_row = shl i64 %threads, 32
-  store i64 %bytes, ptr %size
-  store ptr inttoptr (i64 1 to ptr), ptr %extra
-  store ptr %old, ptr %extra[1]
-  store ptr inttoptr (i64 2 to ptr), ptr %extra[2]
-  store ptr %size, ptr %extra[3]
-  store ptr null, ptr %extra[4]
-  %x_of_grid = or i64 %grid, 4294967296
-  %z_and_block = or i64 %in_row, 1
-  store ptr %code, ptr %params
-  store i64 %x_of_grid, ptr %params[1]
-  store i64 %z_and_block, ptr %params[2]
-  store i64 4294967297, ptr %params[3]
-  store i64 %shared, ptr %params[4]
-  store i64 0, ptr %params[5]
-  store ptr %extra, ptr %params[6]
-  store i64 0, ptr %params[7]
-  store i64 0, ptr %params[8]
-  %set = call i32 %set_kernel(ptr %handle, ptr %node, ptr %params)
-  br label %check
-check:
-  %status = phi i32 [ %copied, %copy ], [ %set, %kernel ]
-  %good = icmp eq i32 %status, 0
-  br i1 %good, label %next, label %bad
-next:
-  br label %each
+  for %k < %count {
+    %x = getelementptr %Step, ptr %steps, i64 %k
+    %y = getelementptr %Step, ptr %own, i64 %k
+    %at = mul i64 %k, $STEP_ROOM$
+    %new = call ptr @data_of(ptr %queue, i64 %k)
+    %old = getelementptr i8, ptr %own_data, i64 %at
+    %s = load %Step, ptr %x
+    %bytes = extractvalue %Step %s, $Step.bytes$
+    %shape = call i32 @memcmp(ptr %x, ptr %y, i64 $STEP_BYTES$)
+    %values = call i32 @memcmp(ptr %new, ptr %old, i64 %bytes)
+    %differs = or i32 %shape, %values
+    goto %next.k if icmp eq i32 %differs, 0
+    call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %x, i64 $STEP_BYTES$, i1 false)
+    call void @llvm.memcpy.p0.p0.i64(ptr %old, ptr %new, i64 %bytes, i1 false)
+    call void @counted(ptr %queue->Queue.updates)
+    %code = extractvalue %Step %s, $Step.code$
+    %node = load ptr, ptr %nodes[%k]
+    goto %kernel if icmp ne ptr %code, null
+  copy:
+    %copied = call i32 *%queue->Queue.set_copy(ptr %handle, ptr %node, ptr %old, ptr %context)
+    br label %check
+  kernel:
+    %grid = extractvalue %Step %s, $Step.grid$
+    %threads = extractvalue %Step %s, $Step.threads$
+    %shared = extractvalue %Step %s, $Step.shared$
+    %in_row = shl i64 %threads, 32
+    store i64 %bytes, ptr %size
+    store ptr inttoptr (i64 1 to ptr), ptr %extra
+    store ptr %old, ptr %extra[1]
+    store ptr inttoptr (i64 2 to ptr), ptr %extra[2]
+    store ptr %size, ptr %extra[3]
+    store ptr null, ptr %extra[4]
+    %x_of_grid = or i64 %grid, 4294967296
+    %z_and_block = or i64 %in_row, 1
+    store ptr %code, ptr %params
+    store i64 %x_of_grid, ptr %params[1]
+    store i64 %z_and_block, ptr %params[2]
+    store i64 4294967297, ptr %params[3]
+    store i64 %shared, ptr %params[4]
+    store i64 0, ptr %params[5]
+    store ptr %extra, ptr %params[6]
+    store i64 0, ptr %params[7]
+    store i64 0, ptr %params[8]
+    %set = call i32 *%queue->Queue.set_kernel(ptr %handle, ptr %node, ptr %params)
+  check:
+    %status = phi i32 [ %copied, %copy ], [ %set, %kernel ]
+    goto %bad if icmp ne i32 %status, 0
+  }
+  br label %fine
 bad:
   ret i1 0
 fine:
@@ -313,49 +233,32 @@ fine:
 
 ; What is kept, a launch or copy after the other.
 define internal void @one_by_one(ptr %gpu, ptr %queue, i64 %count) {
-entry:
   %steps = load ptr, ptr %queue->Queue.steps
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %next ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %done
-one:
-  %k1 = add i64 %k, 1
-  %step = getelementptr %Step, ptr %steps, i64 %k
-  %s = load %Step, ptr %step
-  %data = call ptr @data_of(ptr %queue, i64 %k)
-  %code = extractvalue %Step %s, $Step.code$
-  %is_copy = icmp eq ptr %code, null
-  br i1 %is_copy, label %copy, label %kernel
-copy:
-  %from = load ptr, ptr %data[6]
-  %to = load ptr, ptr %data[17]
-  %bytes = load i64, ptr %data[22]
-  call void @copy_now(ptr %gpu, ptr %to, ptr %from, i64 %bytes)
-  br label %next
-kernel:
-  %grid = extractvalue %Step %s, $Step.grid$
-  %threads = extractvalue %Step %s, $Step.threads$
-  %shared = extractvalue %Step %s, $Step.shared$
-  %size = extractvalue %Step %s, $Step.bytes$
-  call void @start_now(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %data, i64 %size)
-  br label %next
-next:
-  br label %each
-done:
+  for %k < %count {
+    %step = getelementptr %Step, ptr %steps, i64 %k
+    %s = load %Step, ptr %step
+    %data = call ptr @data_of(ptr %queue, i64 %k)
+    %code = extractvalue %Step %s, $Step.code$
+    goto %kernel if icmp ne ptr %code, null
+    %from = load ptr, ptr %data[6]
+    %to = load ptr, ptr %data[17]
+    %bytes = load i64, ptr %data[22]
+    call void @copy_now(ptr %gpu, ptr %to, ptr %from, i64 %bytes)
+    br label %next.k
+  kernel:
+    %grid = extractvalue %Step %s, $Step.grid$
+    %threads = extractvalue %Step %s, $Step.threads$
+    %shared = extractvalue %Step %s, $Step.shared$
+    %size = extractvalue %Step %s, $Step.bytes$
+    call void @start_now(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %data, i64 %size)
+  }
   ret void
 }
 
 ; Copy memory of the GPU. The words are a `CUDA_MEMCPY3D` of one row.
 define internal void @copy_later(ptr %gpu, ptr %to, ptr %from, i64 %bytes) {
-entry:
-  %none = icmp eq i64 %bytes, 0
-  br i1 %none, label %done, label %look
-look:
-  %large = icmp uge i64 %bytes, $MOST_PITCH$
-  br i1 %large, label %alone, label %keep
-keep:
+  goto %done if icmp eq i64 %bytes, 0
+  goto %alone if icmp uge i64 %bytes, $MOST_PITCH$
   %row = alloca [25 x i64], align 8
   call void @llvm.memcpy.p0.p0.i64(ptr %row, ptr @one_row, i64 200, i1 false)
   store ptr %from, ptr %row[6]
@@ -367,19 +270,15 @@ keep:
   br i1 %kept, label %done, label %now
 alone:
   call void @flush(ptr %gpu)
-  br label %now
 now:
   call void @copy_now(ptr %gpu, ptr %to, ptr %from, i64 %bytes)
-  br label %done
 done:
   ret void
 }
 
 define internal void @copy_now(ptr %gpu, ptr %to, ptr %from, i64 %bytes) {
-  %of = load %Gpu, ptr %gpu
-  %copy = extractvalue %Gpu %of, $Gpu.copy$
-  %stream = extractvalue %Gpu %of, $Gpu.stream$
-  %code = call i32 %copy(ptr %to, ptr %from, i64 %bytes, ptr %stream)
+  %stream = load ptr, ptr %gpu->Gpu.stream
+  %code = call i32 *%gpu->Gpu.copy(ptr %to, ptr %from, i64 %bytes, ptr %stream)
   call void @noted(ptr %gpu, i32 %code)
   ret void
 }

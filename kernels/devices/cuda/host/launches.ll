@@ -6,14 +6,11 @@
 ; Copy %bytes bytes to the pinned memory at %to, and wait for all work.
 define internal void @fetched(ptr %gpu, ptr %to, ptr %from, i64 %bytes) {
   call void @flush(ptr %gpu)
-  %of = load %Gpu, ptr %gpu
-  %download = extractvalue %Gpu %of, $Gpu.download$
-  %stream = extractvalue %Gpu %of, $Gpu.stream$
-  %wait = extractvalue %Gpu %of, $Gpu.wait$
+  %stream = load ptr, ptr %gpu->Gpu.stream
   call void @counted(ptr %gpu->Gpu.downloads)
-  %copied = call i32 %download(ptr %to, ptr %from, i64 %bytes, ptr %stream)
+  %copied = call i32 *%gpu->Gpu.download(ptr %to, ptr %from, i64 %bytes, ptr %stream)
   call void @noted(ptr %gpu, i32 %copied)
-  %waited = call i32 %wait(ptr %stream)
+  %waited = call i32 *%gpu->Gpu.wait(ptr %stream)
   call void @noted(ptr %gpu, i32 %waited)
   ret void
 }
@@ -27,28 +24,22 @@ define internal i64 @status_of(ptr %gpu) {
 
 ; What has failed so far, after %extra more bytes behind the record were fetched with it.
 define internal i64 @looked(ptr %state, ptr %gpu, i64 %extra) {
-entry:
-  %of = load %Gpu, ptr %gpu
-  %record_word = extractvalue %Gpu %of, $Gpu.record$
+  %record_word = load i64, ptr %gpu->Gpu.record
   %record = inttoptr i64 %record_word to ptr
-  %pinned = extractvalue %Gpu %of, $Gpu.pinned$
+  %pinned = load ptr, ptr %gpu->Gpu.pinned
   %bytes = add i64 %extra, $RECORD_BYTES$
   call void @fetched(ptr %gpu, ptr %pinned, ptr %record, i64 %bytes)
   store i64 0, ptr %gpu->Gpu.pending
   %status = call i64 @status_of(ptr %gpu)
-  %fine = icmp eq i64 %status, $FINE$
-  br i1 %fine, label %look, label %done
-look:
+  goto %done if icmp ne i64 %status, $FINE$
   %failure = load i64, ptr %pinned
-  %failed = icmp ne i64 %failure, 0
-  br i1 %failed, label %copy, label %none
+  goto %copy if icmp ne i64 %failure, 0
 none:
   store i64 0, ptr %gpu->Gpu.failing
   br label %done
 copy:
   %own = load ptr, ptr %state[$RECORD_WORD$]
   call void @llvm.memcpy.p0.p0.i64(ptr %own, ptr %pinned, i64 $RECORD_BYTES$, i1 false)
-  br label %done
 done:
   %result = phi i64 [ %status, %entry ], [ $FINE$, %none ], [ $KERNEL$, %copy ]
   ret i64 %result
@@ -56,12 +47,9 @@ done:
 
 ; Failures so far: what the host is about to do is right after it.
 define i64 @soac_host_settle(ptr %state) {
-entry:
   %gpu = call ptr @gpu_of(ptr %state)
   %pending = load i64, ptr %gpu->Gpu.pending
-  %idle = icmp eq i64 %pending, 0
-  br i1 %idle, label %done, label %look
-look:
+  goto %done if icmp eq i64 %pending, 0
   %looked = call i64 @looked(ptr %state, ptr %gpu, i64 0)
   ret i64 %looked
 done:
@@ -71,20 +59,15 @@ done:
 
 ; Wait for all work of a call.
 define i64 @soac_host_finish(ptr %state) {
-entry:
   %gpu = call ptr @gpu_of(ptr %state)
-  %of = load %Gpu, ptr %gpu
-  %pending = extractvalue %Gpu %of, $Gpu.pending$
-  %idle = icmp eq i64 %pending, 0
-  br i1 %idle, label %wait, label %look
-look:
+  %pending = load i64, ptr %gpu->Gpu.pending
+  goto %wait if icmp eq i64 %pending, 0
   %looked = call i64 @looked(ptr %state, ptr %gpu, i64 0)
   ret i64 %looked
 wait:
   call void @flush(ptr %gpu)
-  %function = extractvalue %Gpu %of, $Gpu.wait$
-  %stream = extractvalue %Gpu %of, $Gpu.stream$
-  %waited = call i32 %function(ptr %stream)
+  %stream = load ptr, ptr %gpu->Gpu.stream
+  %waited = call i32 *%gpu->Gpu.wait(ptr %stream)
   call void @noted(ptr %gpu, i32 %waited)
   %status = call i64 @status_of(ptr %gpu)
   ret i64 %status
@@ -92,15 +75,13 @@ wait:
 
 ; The element of %width bytes at %address into the host's memory at %to, with the record where something may have failed.
 define i64 @soac_host_read(ptr %state, i64 %address, i64 %width, ptr %to) {
-entry:
   %gpu = call ptr @gpu_of(ptr %state)
   %of = load %Gpu, ptr %gpu
   %from = inttoptr i64 %address to ptr
   %pinned = extractvalue %Gpu %of, $Gpu.pinned$
   %slot = getelementptr i8, ptr %pinned, i64 $RECORD_BYTES$
   %pending = extractvalue %Gpu %of, $Gpu.pending$
-  %idle = icmp eq i64 %pending, 0
-  br i1 %idle, label %alone, label %both
+  goto %both if icmp ne i64 %pending, 0
 alone:
   call void @fetched(ptr %gpu, ptr %slot, ptr %from, i64 %width)
   %fetched = call i64 @status_of(ptr %gpu)
@@ -115,7 +96,6 @@ both:
   %copied = call i32 %copy(ptr %behind, ptr %from, i64 %width, ptr %stream)
   call void @noted(ptr %gpu, i32 %copied)
   %looked = call i64 @looked(ptr %state, ptr %gpu, i64 %width)
-  br label %done
 done:
   %status = phi i64 [ %fetched, %alone ], [ %looked, %both ]
   call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %slot, i64 %width, i1 false)
@@ -126,20 +106,14 @@ done:
 
 ; Start %grid blocks of a kernel of the driver, now or with those of other turns of a loop.
 define internal void @start(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes) {
-entry:
-  %kept = call i1 @kept(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes)
-  br i1 %kept, label %done, label %now
-now:
+  goto %done if call i1 @kept(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes)
   call void @start_now(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes)
-  br label %done
 done:
   ret void
 }
 
 define internal void @start_now(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes) {
-  %of = load %Gpu, ptr %gpu
-  %launch = extractvalue %Gpu %of, $Gpu.launch$
-  %stream = extractvalue %Gpu %of, $Gpu.stream$
+  %stream = load ptr, ptr %gpu->Gpu.stream
   %size = alloca i64, align 8
   %extra = alloca [5 x ptr], align 8
   store i64 %bytes, ptr %size
@@ -152,7 +126,7 @@ define internal void @start_now(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i6
   %t = trunc i64 %threads to i32
   %s = trunc i64 %shared to i32
   call void @counted(ptr %gpu->Gpu.launches)
-  %code_of = call i32 %launch(ptr %code, i32 %x, i32 1, i32 1, i32 %t, i32 1, i32 1, i32 %s, ptr %stream, ptr null, ptr %extra)
+  %code_of = call i32 *%gpu->Gpu.launch(ptr %code, i32 %x, i32 1, i32 1, i32 %t, i32 1, i32 1, i32 %s, ptr %stream, ptr null, ptr %extra)
   call void @noted(ptr %gpu, i32 %code_of)
   ret void
 }
@@ -162,19 +136,12 @@ define internal void @start_now(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i6
 ; indices do not fit 32 bits, %wide says so. Where the variant has all arrays of a block in shared memory, and they do not fit, it is
 ; the one with arrays that may be in global memory. The peaks are the bytes of its stacks, -1 where only the kernel finds out.
 define i64 @soac_host_launch(ptr %state, ptr %params, i64 %bytes, i64 %number, i64 %blocks, i64 %factor, i64 %asked, i64 %block_peak, i64 %thread_peak, i1 %wide) {
-entry:
-  %any = icmp sgt i64 %blocks, 0
-  br i1 %any, label %some_blocks, label %fine
-some_blocks:
+  goto %fine if icmp sle i64 %blocks, 0
   %gpu = call ptr @gpu_of(ptr %state)
   %unseen = load i64, ptr %gpu->Gpu.failing
-  %due = icmp sge i64 %unseen, $MOST_UNSEEN$
-  br i1 %due, label %settle, label %choose
-settle:
+  goto %choose if icmp slt i64 %unseen, $MOST_UNSEEN$
   %looked = call i64 @looked(ptr %state, ptr %gpu, i64 0)
-  %good = icmp eq i64 %looked, $FINE$
-  br i1 %good, label %choose, label %failed
-failed:
+  goto %choose if icmp eq i64 %looked, $FINE$
   ret i64 %looked
 choose:
   %kernels = load ptr, ptr %state[$KERNELS_WORD$]
@@ -189,19 +156,15 @@ choose:
   %narrow_place = add i64 %row, %warps
   %further = select i1 %wide, i64 64, i64 0
   %first_place = add i64 %narrow_place, %further
-  br label %look
 look:
   %which = phi i64 [ %first_place, %choose ], [ %far_place, %beyond ]
   %place = getelementptr %Kernel, ptr %kernel, i32 0, i32 $Kernel.variants$, i64 %which
   %known = load ptr, ptr %place
-  %is_new = icmp eq ptr %known, null
-  br i1 %is_new, label %ask, label %go
+  goto %go if icmp ne ptr %known, null
 ask:
-  %need = load ptr, ptr %state[$NEED_WORD$]
-  call void %need(i64 %number, i64 %which)
+  call void *%state[$NEED_WORD$](i64 %number, i64 %which)
   %made = load ptr, ptr %place
-  %none = icmp eq ptr %made, null
-  br i1 %none, label %no_code, label %go
+  goto %no_code if icmp eq ptr %made, null
 go:
   %variant = phi ptr [ %known, %look ], [ %made, %ask ]
   %v = load %Variant, ptr %variant
@@ -209,10 +172,8 @@ go:
   %in_block = extractvalue %Variant %v, $Variant.together$
   %may_have = extractvalue %Variant %v, $Variant.shared_left$
   %near_room = sdiv i64 %may_have, %in_block
-  %needs_more = icmp ugt i64 %block_peak, %near_room
-  %wants_near = icmp ne i64 %is_near, 0
-  %too_far = and i1 %wants_near, %needs_more
-  br i1 %too_far, label %beyond, label %prepare
+  goto %prepare if icmp eq i64 %is_near, 0
+  goto %prepare if icmp ule i64 %block_peak, %near_room
 beyond:
   %far_place = add i64 %which, 128
   br label %look
@@ -222,12 +183,10 @@ prepare:
   %own_threads = extractvalue %Variant %v, $Variant.threads$
   %memory = getelementptr i64, ptr %params, i64 3
   call void @llvm.memcpy.p0.p0.i64(ptr %memory, ptr @no_stack, i64 32, i1 false)
-  %plain = icmp eq i64 %has_stacks, 0
-  br i1 %plain, label %sized, label %stacked
+  goto %sized if icmp eq i64 %has_stacks, 0
 stacked:
   %most_at_once = call i64 @stack(ptr %gpu, ptr %kernel, %Variant %v, i64 %blocks, i64 %block_peak, i64 %thread_peak, ptr %memory)
-  %no_room = icmp slt i64 %most_at_once, 0
-  br i1 %no_room, label %full, label %sized
+  goto %full if icmp slt i64 %most_at_once, 0
 sized:
   %resident = phi i64 [ %blocks, %prepare ], [ %most_at_once, %stacked ]
   %turns = extractvalue %Variant %v, $Variant.turns$
@@ -284,7 +243,6 @@ define internal i64 @threads_of(ptr %kernel, i64 %asked) {
 ; `Memory` of a kernel whose blocks take turns, into four words: where, bytes of the stacks of a block and of a thread, shared
 ; memory. Gives how many may take turns at once, -1 if there is no room.
 define internal i64 @stack(ptr %gpu, ptr %kernel, %Variant %v, i64 %blocks, i64 %block_peak, i64 %thread_peak, ptr %memory) {
-entry:
   %k = load %Kernel, ptr %kernel
   %together = extractvalue %Variant %v, $Variant.together$
   %threads = extractvalue %Variant %v, $Variant.threads$
@@ -309,9 +267,7 @@ entry:
   %m1 = getelementptr i64, ptr %memory, i64 1
   %m2 = getelementptr i64, ptr %memory, i64 2
   store i64 %shared, ptr %memory[3]
-  %nothing = icmp eq i64 %each, 0
-  br i1 %nothing, label %none, label %some
-none:
+  goto %some if icmp ne i64 %each, 0
   %all = call i64 @llvm.smin.i64(i64 %blocks, i64 $MOST_GRID$)
   ret i64 %all
 some:
@@ -331,15 +287,11 @@ some:
   %bytes = mul i64 %whole, %each
   %room_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.stack_room$
   %has = load i64, ptr %room_place
-  %enough = icmp sle i64 %bytes, %has
-  br i1 %enough, label %take, label %grow
-grow:
+  goto %take if icmp sle i64 %bytes, %has
   call void @flush(ptr %gpu)
-  %stacks = load ptr, ptr %gpu->Gpu.stacks
-  call void %stacks(ptr %gpu, i64 %bytes)
+  call void *%gpu->Gpu.stacks(ptr %gpu, i64 %bytes)
   %now = load i64, ptr %room_place
-  %got = icmp sle i64 %bytes, %now
-  br i1 %got, label %take, label %fail
+  goto %fail if icmp sgt i64 %bytes, %now
 take:
   %stack = load i64, ptr %gpu->Gpu.stack
   store i64 %stack, ptr %memory
@@ -351,15 +303,10 @@ fail:
 }
 ; Does somebody want to stop? A state without a flag goes on.
 define i64 @soac_host_pause(ptr %state) {
-entry:
   %flag = load ptr, ptr %state[$STOP_WORD$]
-  %deaf = icmp eq ptr %flag, null
-  br i1 %deaf, label %fine, label %look
-look:
+  goto %fine if icmp eq ptr %flag, null
   %stop = load atomic i64, ptr %flag monotonic, align 8
-  %stopping = icmp ne i64 %stop, 0
-  br i1 %stopping, label %stopped, label %fine
-stopped:
+  goto %fine if icmp eq i64 %stop, 0
   ret i64 $STOPPED$
 fine:
   ret i64 $FINE$

@@ -10,7 +10,6 @@ define ptr @soac_host_data(ptr %buffer) {
 
 ; A buffer of %bytes bytes, counted once; null if there is no memory.
 define ptr @soac_host_take(ptr %state, i64 %bytes) {
-entry:
   %gpu = call ptr @gpu_of(ptr %state)
   %is_small = icmp ule i64 %bytes, $SMALLEST$
   %zeros = call i64 @llvm.ctlz.i64(i64 %bytes, i1 false)
@@ -29,9 +28,7 @@ entry:
   %lists = load ptr, ptr %gpu->Gpu.lists
   %list = getelementptr ptr, ptr %lists, i64 %class
   %head = load ptr, ptr %list
-  %none = icmp eq ptr %head, null
-  br i1 %none, label %new, label %reuse
-reuse:
+  goto %new if icmp eq ptr %head, null
   %next = load ptr, ptr %head->Buffer.next
   store ptr %next, ptr %list
   store i64 1, ptr %head
@@ -39,15 +36,10 @@ reuse:
 new:
   call void @flush(ptr %gpu)
   call void @counted(ptr %gpu->Gpu.allocations)
-  %allocate = load ptr, ptr %gpu->Gpu.allocate
-  %address = call ptr %allocate(ptr %gpu, i64 %capacity)
-  %no_room = icmp eq ptr %address, null
-  br i1 %no_room, label %fail, label %header
-header:
+  %address = call ptr *%gpu->Gpu.allocate(ptr %gpu, i64 %capacity)
+  goto %fail if icmp eq ptr %address, null
   %buffer = call ptr @aligned_alloc(i64 64, i64 64)
-  %no_header = icmp eq ptr %buffer, null
-  br i1 %no_header, label %back, label %made
-made:
+  goto %back if icmp eq ptr %buffer, null
   %b1 = insertvalue %Buffer zeroinitializer, i64 1, $Buffer.references$
   %b2 = insertvalue %Buffer %b1, i64 %class, $Buffer.class$
   %b3 = insertvalue %Buffer %b2, i64 %capacity, $Buffer.capacity$
@@ -57,34 +49,27 @@ made:
   ret ptr %buffer
 back:
   call void @free_address(ptr %gpu, ptr %address)
-  br label %fail
 fail:
   ret ptr null
 }
 
 define internal void @free_address(ptr %gpu, ptr %address) {
-  %give = load ptr, ptr %gpu->Gpu.free
-  call void %give(ptr %gpu, ptr %address)
+  call void *%gpu->Gpu.free(ptr %gpu, ptr %address)
   ret void
 }
 
 ; One reference less; without any, the buffer goes back to its list.
 define i64 @soac_host_drop(ptr %buffer) {
-entry:
   %old = load i64, ptr %buffer
   %left = sub i64 %old, 1
   store i64 %left, ptr %buffer
-  %last = icmp eq i64 %left, 0
-  br i1 %last, label %back, label %done
-back:
-  %of = load %Buffer, ptr %buffer
-  %gpu = extractvalue %Buffer %of, $Buffer.gpu$
-  %class = extractvalue %Buffer %of, $Buffer.class$
+  goto %done if icmp ne i64 %left, 0
+  %gpu = load ptr, ptr %buffer->Buffer.gpu
+  %class = load i64, ptr %buffer->Buffer.class
   %lists = load ptr, ptr %gpu->Gpu.lists
   %head = load ptr, ptr %lists[%class]
   store ptr %head, ptr %buffer->Buffer.next
   store ptr %buffer, ptr %lists[%class]
-  br label %done
 done:
   ret i64 0
 }
@@ -97,30 +82,19 @@ define void @soac_host_let_go(ptr %buffer) {
 
 ; Give the memory of all free buffers back.
 define void @soac_host_trim(ptr %gpu) {
-entry:
   call void @flush(ptr %gpu)
   %lists = load ptr, ptr %gpu->Gpu.lists
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %next ]
-  %more = icmp slt i64 %k, $LISTS$
-  br i1 %more, label %list, label %done
-list:
-  %place = getelementptr ptr, ptr %lists, i64 %k
-  %head = load ptr, ptr %place
-  %none = icmp eq ptr %head, null
-  br i1 %none, label %next, label %drop
-drop:
-  %of = load %Buffer, ptr %head
-  %rest = extractvalue %Buffer %of, $Buffer.next$
-  %address = extractvalue %Buffer %of, $Buffer.address$
-  store ptr %rest, ptr %place
-  call void @free_address(ptr %gpu, ptr %address)
-  call void @free(ptr %head)
-  br label %list
-next:
-  %k1 = add i64 %k, 1
-  br label %each
-done:
+  for %k < $LISTS$ {
+  list:
+    %place = getelementptr ptr, ptr %lists, i64 %k
+    %head = load ptr, ptr %place
+    goto %next.k if icmp eq ptr %head, null
+    %rest = load ptr, ptr %head->Buffer.next
+    %address = load ptr, ptr %head->Buffer.address
+    store ptr %rest, ptr %place
+    call void @free_address(ptr %gpu, ptr %address)
+    call void @free(ptr %head)
+    br label %list
+  }
   ret void
 }

@@ -28,16 +28,12 @@ define internal ptr @gpu_of(ptr %state) {
 
 ; Keep the first error of the driver: what is launched behind it fails with it.
 define internal void @noted(ptr %gpu, i32 %code) {
-entry:
-  %fine = icmp eq i32 %code, 0
-  br i1 %fine, label %done, label %look
-look:
+  goto %done if icmp eq i32 %code, 0
   %before = load i64, ptr %gpu->Gpu.error
   %first = icmp eq i64 %before, 0
   %wide = zext i32 %code to i64
   %error = select i1 %first, i64 %wide, i64 %before
   store i64 %error, ptr %gpu->Gpu.error
-  br label %done
 done:
   ret void
 }

@@ -20,9 +20,10 @@ from ...cpu.library.failures import Shown, of_kernel
 from ...cpu.library.interface import Interface, interface_of
 from ...cpu.library.objects import FOLDER as SHARED_FOLDER
 from ...cpu.library.objects import Built, compiled, named, shared_constants
-from ...cpu.library.tables import SITES, Data, library_data, row, rows, site_row, structs_of, text
+from ...cpu.library.tables import NONE, SITES, Data, library_data, row, rows, site_row, structs_of, text
 from ...cpu.runtime import assembly
 from ...cpu.runtime.jit import Effort, Host
+from .. import libcuda
 from ..host import runtime
 from ..host.launches import cuda_backend
 from ..host.limits import BULK, FIRST_STACK, MOST_SHARED
@@ -33,12 +34,11 @@ PARTS = ("types", "settings", "failures", "calls")
 """Files of the CPU's libraries that these share."""
 
 FUNCTIONS = (
-    "cuInit", "cuDeviceGet", "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2",
-    "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuStreamCreate", "cuStreamDestroy_v2", "cuStreamSynchronize",
-    "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute",
-    "cuMemAlloc_v2", "cuMemFree_v2", "cuMemGetInfo_v2", "cuMemHostAlloc", "cuMemFreeHost", "cuLaunchKernel",
-    "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuMemsetD16Async",
-    "cuMemsetD32Async", "cuPointerGetAttribute",
+    *libcuda.FUNCTIONS.values(), "cuInit", "cuDeviceGet", "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease_v2", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuStreamCreate",
+    "cuStreamDestroy_v2", "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute",
+    "cuFuncSetAttribute", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemGetInfo_v2", "cuMemHostAlloc", "cuMemFreeHost",
+    "cuPointerGetAttribute",
 )  # fmt: skip
 """What a library looks for in the driver's."""
 
@@ -146,14 +146,16 @@ def base_texts(
     types = (SHARED_FOLDER / "types.ll").read_text(encoding="utf-8")
     own = (FOLDER / "gpu.ll").read_text(encoding="utf-8")
     parts = [(SHARED_FOLDER / f"{part}.ll").read_text(encoding="utf-8") for part in PARTS]
-    parts += [(runtime.FOLDER / f"{part}.ll").read_text(encoding="utf-8") for part in runtime.PARTS]
+    shared = [(runtime.FOLDER / f"{part}.ll").read_text(encoding="utf-8") for part in runtime.PARTS]
+    parts += shared
     sites = {**{key: site for key, site in SITES.items() if key != "target"}, **OWN_SITES}
     by_name = {kernel.name: kernel for kernel in kernels}
     parts += [own, library_data(types, interface, natives, by_name, TARGETS, sites, TARGETS)]
-    parts.append(device_data(f"{types}\n{own}", natives, kernels, forms, images))
+    parts.append(device_data("\n".join((types, own, *shared)), natives, kernels, forms, images))
     known = {
         **shared_constants(interface, triple), **runtime.CONSTANTS,
         **{name: k for k, name in enumerate(FUNCTIONS)}, "FUNCTIONS": len(FUNCTIONS),
+        "GPU_FUNCTIONS": 8 * len(libcuda.FUNCTIONS),
         "LISTS": LISTS, "VARIANTS": VARIANTS,
         "IMAGES": len(images), "KERNELS": len(kernels), "KERNELS_ROOM": max(1, len(kernels)),
         "FORMS": len(forms), "FORMS_ROOM": max(1, len(forms)), "SITES": len(all_sites(kernels)),
@@ -218,12 +220,12 @@ def names(data: Data, symbol: str, listed: Iterable[str]) -> str:
 def form_row(data: Data, form: Form) -> str:
     """`%Form`."""
     made, number = form.text, variant_number(form.asked, form.grid is Grid.TURNS, form.wide, form.far)
-    return row(
-        data, "Form",
-        name=text(data, made.name), kernel=form.kernel, number=number,
-        threads=made.threads, together=made.together, turns=int(made.take_turns), fails=int(made.fails),
-        stacks=int(bool(made.stacks)), near=int(made.near),
+    variant = row(
+        data, "Variant", code=NONE, threads=made.threads, together=made.together, turns=int(made.take_turns),
+        fails=int(made.fails), stacks=int(bool(made.stacks)), shared_left=0, near=int(made.near),
     )  # fmt: skip
+    shown = variant.removeprefix("%Variant ")
+    return row(data, "Form", name=text(data, made.name), kernel=form.kernel, number=number, variant=shown)
 
 
 def image_row(data: Data, image: Image) -> str:

@@ -15,9 +15,11 @@ import pytest
 from soac.arguments import to_arguments
 from soac.ir.machine import CUDA
 from soac.kernels.devices.cpu.runtime import thread_pool
+from soac.kernels.devices.cuda import libcuda
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.host import structs
 from soac.kernels.devices.cuda.host.runtime import FOLDER
+from soac.kernels.devices.cuda.library import objects
 from soac.pipeline import Compiled, compile_prog
 from tests.support.null_driver import NullDriver, null_gpu
 
@@ -62,6 +64,13 @@ def test_structs_are_those_of_the_code() -> None:
         assert names is not None
         assert names[1].split() == [name.rstrip("_") for name, *_ in struct._fields_]
     assert f"[{structs.VARIANTS} x ptr]" in text
+
+
+def test_a_gpu_begins_with_the_functions_of_the_driver() -> None:
+    """Libraries fill these fields by one copy of the addresses that they have found."""
+    names = [name for name, *_ in structs.Gpu._fields_]
+    assert names[: len(libcuda.FUNCTIONS)] == list(libcuda.FUNCTIONS)
+    assert objects.FUNCTIONS[: len(libcuda.FUNCTIONS)] == tuple(libcuda.FUNCTIONS.values())
 
 
 def test_lud_waits_once(lud: Compiled) -> None:

@@ -33,6 +33,59 @@ def test_modules_are_valid(name: str, triple: str) -> None:
     llvm.parse_assembly(text).verify()
 
 
+STRUCTURED = """%Cell = type { i64, ptr }  ; value other
+
+define i64 @twice(i64 %x) {
+  %y = mul i64 %x, 2
+  ret i64 %y
+}
+
+; The values of %count cells that are not 7, twice, by way of a function in a cell, until one is negative.
+define i64 @sum(ptr %cells, i64 %count, ptr %function) {
+  %holder = alloca %Cell, align 8
+  store ptr %function, ptr %holder->Cell.other
+  for %k < %count, i64 %sum = 0 then %more {
+    %value = load i64, ptr %cells[%k]
+    goto %negative if icmp slt i64 %value, 0
+  look:
+    %is_seven = icmp eq i64 %value, 7
+    goto %skip if %is_seven
+  add:
+    %by = call i64 *%holder->Cell.other(i64 %value)
+  skip:
+    %plus = phi i64 [ 0, %look ], [ %by, %add ]
+    %more = add i64 %sum, %plus
+  }
+  ret i64 %sum
+negative:
+  for %j < 3 {
+    for %i < 2 {
+      goto %next.j unless icmp eq i64 %j, 2
+      goto %odd if icmp eq i64 %i, 1
+    }
+  }
+  ret i64 -1
+odd:
+  %left = sub i64 -2, %sum
+  ret i64 %left
+}
+"""
+
+
+@pytest.mark.parametrize("values", [(), (1,), (1, 7, 3), (7, 7), (4, 5, -1, 9)])
+def test_branches_loops_and_called_places(values: tuple[int, ...]) -> None:
+    text = assembly.filled(STRUCTURED, {})
+    assert "goto" not in text
+    code = jit.load_source(jit.source_of(text, jit.Effort.AS_WRITTEN), ("sum", "twice"))
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(code.address("sum"))
+    cells = (ctypes.c_int64 * len(values))(*values)
+    before = values[: values.index(-1)] if -1 in values else values
+    total = sum(2 * value for value in before if value != 7)
+    assert function(ctypes.addressof(cells), len(values), code.address("twice")) == (
+        -2 - total if -1 in values else total
+    )
+
+
 def test_structs_are_the_same_everywhere() -> None:
     """A struct of several modules, and of Python."""
     seen: dict[str, str] = {}
