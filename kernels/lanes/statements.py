@@ -58,7 +58,7 @@ from .control import assign, before_line, conditional, declare, for_loop, only_c
 from .flags import publish, wait_for
 from .index_comparisons import compared
 from .interleaved import load_row, store_row
-from .kept_stores import store_kept
+from .kept_stores import MOST_LANES, store_kept
 from .linear_division import divided
 from .memory import alloc, arena_mark, arena_release, atomic, load, load_beside, store
 from .prefetch import rows_of_a_loop
@@ -129,7 +129,7 @@ def statement(e: Lanes, stm: KStm) -> None:
             e.ahead = {}
         case BlockReduce():
             block_reduce(e, stm, statements)
-        case BlockScan() if (kept := kept_stores(stm)) is not None:
+        case BlockScan() if e.width <= MOST_LANES and (kept := kept_stores(stm)) is not None:
             store_kept(e, stm, kept, statements, unfreed)
         case BlockScan():
             block_scan(e, stm, statements, unfreed)

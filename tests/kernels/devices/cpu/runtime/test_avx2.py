@@ -8,55 +8,73 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from soac.ir.types import Prim
 from soac.kernels.devices.cpu.runtime import jit
-from soac.kernels.devices.cpu.runtime.avx2 import COMPRESS, for_avx2, has_avx2_alone
+from soac.kernels.devices.cpu.runtime.avx2 import for_avx2, has_avx2_alone
+from soac.kernels.lanes.kept_stores import keeping, keeping_counted
+from soac.kernels.llvm.text import Module
 
 HERE = jit.host()
 AVX2 = replace(HERE, cpu="x86-64-v3", features="+avx2,+bmi,+bmi2,+popcnt")
-KINDS = [(32, 8), (32, 16), (64, 4), (64, 8)]
+KINDS = [(8, 64), (8, 8), (8, 4), (16, 32), (16, 64), (16, 8), (32, 8), (32, 16), (64, 4), (64, 8), (64, 64)]
+SOURCES = ["whole", "exactly", "counted", "many"]
+START, STRIDE = 7, 3
 
 
-def module(bits: int, lanes: int) -> str:
-    """A function that stores the elements of a vector that a word of bits keeps, side by side."""
-    t, flags, kind = f"<{lanes} x i{bits}>", f"<{lanes} x i1>", f"v{lanes}i{bits}"
-    steps = ", ".join(f"i32 {lane}" for lane in range(lanes))
-    return f"""
-declare {t} @{COMPRESS}.{kind}({t}, {flags}, {t})
-declare void @llvm.masked.store.{kind}.p0({t}, ptr, i32, {flags})
-declare i64 @llvm.ctpop.i64(i64)
+def module(bits: int, lanes: int, source: str) -> str:
+    """A function that stores what a word of bits keeps of a vector, or of numbers that count, side by side."""
+    t, made = f"<{lanes} x i{bits}>", Module()
+    if source in ("counted", "many"):
+        name = keeping_counted(made, lanes, Prim(f"i{bits}"), STRIDE)
+        call = f"call void @{name}(i{bits} {START}, i64 %mask, ptr %out, i1 {'true' if source == 'many' else 'false'})"
+    else:
+        name = keeping(made, lanes, bits, source == "exactly")
+        call = f"call void @{name}({t} %x, i64 %mask, ptr %out)"
+    return f"""{made.text()}
 define void @keep(ptr %out, ptr %a, i64 %mask) {{
   %x = load {t}, ptr %a, align 1
-  %some = trunc i64 %mask to i{lanes}
-  %keep = bitcast i{lanes} %some to {flags}
-  %r = call {t} @{COMPRESS}.{kind}({t} %x, {flags} %keep, {t} poison)
-  %count64 = call i64 @llvm.ctpop.i64(i64 %mask)
-  %count = trunc i64 %count64 to i32
-  %one = insertelement <{lanes} x i32> poison, i32 %count, i64 0
-  %counts = shufflevector <{lanes} x i32> %one, <{lanes} x i32> poison, <{lanes} x i32> zeroinitializer
-  %front = icmp ult <{lanes} x i32> <{steps}>, %counts
-  call void @llvm.masked.store.{kind}.p0({t} %r, ptr %out, i32 1, {flags} %front)
+  {call}
   ret void
-}}"""
+}}
+attributes #0 = {{ nounwind }}
+"""
 
 
 @pytest.mark.parametrize("target", [HERE, AVX2], ids=["as the processor has it", "AVX2"])
+@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize(("bits", "lanes"), KINDS)
 @pytest.mark.skipif(not HERE.triple.startswith("x86_64"), reason="AVX2 is of x86")
-def test_what_is_kept_comes_first(target: jit.Host, bits: int, lanes: int) -> None:
-    code = jit.load_object(jit.compile_object((module(bits, lanes),), target), ("keep",))
+def test_what_is_kept_comes_first(target: jit.Host, bits: int, lanes: int, source: str) -> None:
+    """What may overwrite more writes no more than a vector, and what may not, nothing behind what is kept."""
+    code = jit.load_object(jit.compile_object((module(bits, lanes, source),), target), ("keep",))
     assert code is not None
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)(code.address("keep"))
-    xs = np.arange(1, lanes + 1).astype(f"u{bits // 8}") * np.array(0x01010101, f"u{bits // 8}")
-    for mask in (*range(0, 1 << lanes, 1 if lanes < 16 else 37), (1 << lanes) - 1):
-        got = np.zeros_like(xs)
+    dtype, whole = np.dtype(f"u{bits // 8}"), (1 << lanes) - 1
+    xs = (np.arange(1, lanes + 1) * 5).astype(dtype)
+    values = (np.arange(lanes) * STRIDE + START).astype(dtype) if source in ("counted", "many") else xs
+    draws = np.random.default_rng(lanes).integers(0, 1 << 63, 40).tolist()
+    for mask in {
+        0,
+        1,
+        whole,
+        whole - 1,
+        whole >> 1,
+        *(draw & whole for draw in draws),
+        *(k & whole for k in range(40)),
+    }:
+        got = np.full(2 * lanes, 99, dtype)
         run(int(got.ctypes.data), int(xs.ctypes.data), mask)
-        kept = xs[[mask >> lane & 1 == 1 for lane in range(lanes)]]
-        assert np.array_equal(got, np.concatenate([kept, np.zeros(lanes - len(kept), xs.dtype)]))
+        kept = values[[mask >> lane & 1 == 1 for lane in range(lanes)]]
+        assert np.array_equal(got[: len(kept)], kept)
+        first = lanes if source in ("whole", "many") else len(kept)
+        assert (got[first:] == 99).all()
 
 
+@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize(("bits", "lanes"), KINDS)
-def test_no_vector_is_stored_lane_by_lane(bits: int, lanes: int) -> None:
-    assert COMPRESS not in for_avx2(module(bits, lanes))
+def test_no_vector_is_moved_lane_by_lane(bits: int, lanes: int, source: str) -> None:
+    assert "vector.compress" in module(bits, lanes, source)
+    assert "@llvm.experimental.vector.compress" not in for_avx2(module(bits, lanes, source)).partition("define")[2]
     assert for_avx2("define void @f() { ret void }") == "define void @f() { ret void }"
 
 
