@@ -5,6 +5,10 @@ has stored. Here 8 bytes that are kept come out of a word by `pext`; of larger e
 kept out of the word 7 .. 0, by which a permutation moves a register. Few numbers of lanes that are kept are taken one
 by one, and so is what nothing may be stored behind.
 
+Floats of integers of 64 bits, and back: LLVM converts one after the other. The halves of an integer are floats if they
+become the last digits of two powers of two; and such digits are the integer where a float is below 2^51, which all
+lanes of a vector mostly are.
+
 Masked stores, and masked loads of small elements: masks are mostly on or off for a whole register, which needs none.
 A mask in a store takes as long as many stores on some of these processors, and for elements of less than 32 bits LLVM
 has a branch for each.
@@ -15,6 +19,7 @@ from __future__ import annotations
 import re
 
 from ....lanes.kept_stores import KEEP, KEEP_COUNTED, KEEP_EXACTLY
+from ....llvm.convert import TO_I64
 
 DECLARED = re.compile(r"^declare .*@llvm\.masked\..*$", re.MULTILINE)
 EIGHT = 8
@@ -22,11 +27,18 @@ FRONT = {8: EIGHT, 16: EIGHT, 32: EIGHT, 64: 4}
 """How many elements are moved at once, by their bits."""
 WORD_NUMBERS, BYTE_NUMBERS = 0x0706050403020100, 0x0E0C0A0806040200
 """The numbers of eight words as bytes; of eight pairs of bytes those of the first of each."""
+MOST_DIGITS, SHIFT = 0x432 << 52, 0x433 << 52 | 1 << 51
+"""The bits of 2^51; of 2^52 and a half of it, whose last digits are those of an integer that is added."""
 KEEPS = re.compile(
     rf"^define internal void @({re.escape(KEEP)}|{re.escape(KEEP_EXACTLY)}|{re.escape(KEEP_COUNTED)})"
     r"v(\d+)i(\d+)(?:\.(-?\d+))?\(.*?^}\n",
     re.MULTILINE | re.DOTALL,
 )
+TO_INTEGERS = re.compile(
+    rf"^define internal <(\d+) x i64> @{re.escape(TO_I64)}v\d+(f32|f64)\((.*) %0\)(.*) {{\nentry:$", re.MULTILINE
+)
+OF_INTEGERS = re.compile(r"sitofp <(\d+) x i64> (.*) to <\d+ x double>")
+LENGTHENED = re.compile(r"^ *(%\S+) = [sz]ext <\d+ x i(?:8|16|32)> ", re.MULTILINE)
 STORE = re.compile(
     r"call void @llvm\.masked\.store\.v(\d+)([if]\d+)\.p0\((<\d+ x \w+>) (.*), ptr (.*), i32 (\d+), (<\d+ x i1>) (.*)\)"
 )
@@ -76,7 +88,18 @@ def for_avx2(text: str) -> str:
         masked[name] = _load(name, t, int(lanes), element, align)
         return f"call {t} @{name}(ptr {at}, {flags} {mask})"
 
-    masked = dict[str, str]()
+    def integers(found: re.Match[str]) -> str:
+        made.append(f"\ndeclare <{found[1]} x double> @llvm.trunc.v{found[1]}f64(<{found[1]} x double>)\n")
+        return _near_first(*found.groups())
+
+    def floats(found: re.Match[str]) -> str:
+        if found[2] in short:
+            return found[0]
+        masked[found[1]] = _of_integers(int(found[1]))
+        return f"call <{found[1]} x double> @soac.of_i64.v{found[1]}(<{found[1]} x i64> {found[2]})"
+
+    masked, short = dict[str, str](), frozenset(LENGTHENED.findall(text))
+    text = OF_INTEGERS.sub(floats, TO_INTEGERS.sub(integers, text))
     text = LOAD.sub(load, STORE.sub(store, KEEPS.sub(keeps, text)))
     made += masked.values()
     if not made:
@@ -166,6 +189,45 @@ def _load(name: str, t: str, lanes: int, element: str, align: str) -> str:
         value = level[0]
     declared = f"declare {own} @llvm.masked.load.{kind}.p0(ptr, i32, <{each} x i1>, {own})"
     return "\n".join(["", *code, f"  ret {t} {value}", "}", declared, ""])
+
+
+def _near_first(lanes: str, source: str, t: str, how: str) -> str:
+    """The beginning of a function from floats to integers: where all are below 2^51, it ends here."""
+    wide = f"<{lanes} x double>"
+    limit, shift = f"0x{MOST_DIGITS:016X}", f"0x{SHIFT:016X}"
+    x = f"  %wide = fpext {t} %0 to {wide}\n" if source == "f32" else ""
+    return f"""define internal <{lanes} x i64> @{TO_I64}v{lanes}{source}({t} %0){how} {{
+near:
+{x}  %size = call {t} @llvm.fabs.v{lanes}{source}({t} %0)
+  %small = fcmp olt {t} %size, splat ({"float" if source == "f32" else "double"} {limit})
+  %all = bitcast <{lanes} x i1> %small to i{lanes}
+  %each = icmp eq i{lanes} %all, -1
+  br i1 %each, label %here, label %entry
+here:
+  %whole = call {wide} @llvm.trunc.v{lanes}f64({wide} {"%wide" if x else "%0"})
+  %moved = fadd {wide} %whole, splat (double {shift})
+  %bits = bitcast {wide} %moved to <{lanes} x i64>
+  %found = sub <{lanes} x i64> %bits, splat (i64 {SHIFT})
+  ret <{lanes} x i64> %found
+entry:"""
+
+
+def _of_integers(lanes: int) -> str:
+    """The function from integers to floats: 2^84 + upper half - 2^84 - 2^52, and 2^52 + lower half."""
+    t, f = f"<{lanes} x i64>", f"<{lanes} x double>"
+    return f"""
+define internal {f} @soac.of_i64.v{lanes}({t} %x) alwaysinline {{
+  %low = and {t} %x, splat (i64 {(1 << 32) - 1})
+  %second = or {t} %low, splat (i64 {0x433 << 52})
+  %high = lshr {t} %x, splat (i64 32)
+  %first = xor {t} %high, splat (i64 {0x453 << 52 | 1 << 31})
+  %upper = bitcast {t} %first to {f}
+  %lower = bitcast {t} %second to {f}
+  %exact = fsub {f} %upper, splat (double 0x4530000080100000)
+  %sum = fadd {f} %exact, %lower
+  ret {f} %sum
+}}
+"""
 
 
 def _one_by_one(name: str, lanes: int, bits: int) -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from soac.ir import scalar
 from soac.ir.types import Prim
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.cpu.runtime.avx2 import for_avx2, has_avx2_alone
 from soac.kernels.lanes.kept_stores import keeping, keeping_counted
-from soac.kernels.llvm.text import Module
+from soac.kernels.llvm.convert import convert
+from soac.kernels.llvm.text import Code, Module, Vec
 
 HERE = jit.host()
 AVX2 = replace(HERE, cpu="x86-64-v3", features="+avx2,+bmi,+bmi2,+popcnt")
@@ -130,3 +133,58 @@ def test_stores_of_whole_registers_have_no_mask() -> None:
     assert text.count("store <8 x float>") == 2
     assert "call void @llvm.masked.store.v16f32" not in text
     assert "@llvm.masked.load.v16f32" in text, "these are loads of one instruction"
+
+
+def conversion(source: Prim, target: Prim, lanes: int) -> str:
+    """A function that converts vectors of numbers, and lengthens what is shorter than 64 bits first."""
+    code = Code(Module())
+    v = Vec(code, lanes)
+    x = code.op(f"load {v.type(source)}, ptr %a, align 1")
+    longer = Prim.I64 if source is Prim.I32 else source
+    code.do(f"store {v.type(target)} {convert(v, longer, target, convert(v, source, longer, x))}, ptr %out, align 1")
+    body = f"define void @run(ptr %out, ptr %a) {{\n{code.text()}  ret void\n}}"
+    return f"{code.module.text()}\n{body}\nattributes #0 = {{ nounwind }}\n"
+
+
+EDGES = {
+    Prim.F64: [
+        0.0, -0.0, 0.99, -0.99, 1.5, -1.5, 2.0**51 - 0.5, 2.0**51, -(2.0**51), 2.0**53 + 2, -(2.0**62), 2.0**63,
+        -(2.0**63), 1e300, -1e300, math.inf, -math.inf, math.nan, 5e-324, 4503599627370495.5,
+    ],
+    Prim.F32: [
+        0.0, -0.5, 1.75, -8388607.5, 2.0**24 + 2, 2.0**51, -(2.0**52), 2.0**63, -(2.0**63), 3e38, math.inf, -math.inf,
+        math.nan,
+    ],
+    Prim.I64: [
+        0, 1, -1, 2**31, -(2**31), 2**32, -(2**32) - 1, 2**52, 2**53 + 1, -(2**53) - 1, 2**62 + 2**8, 2**63 - 1,
+        -(2**63), 2**63 - 513, 1234567890123456789,
+    ],
+    Prim.I32: [0, 1, -1, 2**31 - 1, -(2**31)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", [HERE, AVX2], ids=["as the processor has it", "AVX2"])
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+@pytest.mark.parametrize(
+    ("source", "to"),
+    [(Prim.F64, Prim.I64), (Prim.F32, Prim.I64), (Prim.I64, Prim.F64), (Prim.I64, Prim.F32), (Prim.I32, Prim.F64)],
+)
+@pytest.mark.skipif(not HERE.triple.startswith("x86_64"), reason="AVX2 is of x86")
+def test_conversions_of_64_bits_are_exact(target: jit.Host, source: Prim, to: Prim, lanes: int) -> None:
+    """Of vectors whose numbers are all near zero, and of vectors where one is not."""
+    code = jit.load_object(jit.compile_object((conversion(source, to, lanes),), target), ("run",))
+    assert code is not None
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address("run"))
+    own, other = (np.dtype(prim.value.replace("f", "float").replace("i", "int")) for prim in (source, to))
+    for edge in EDGES[source]:
+        for few in (1, lanes):
+            xs = np.array([edge] * few + [k - 3 for k in range(lanes - few)]).astype(own)
+            got = np.zeros(lanes, other)
+            run(int(got.ctypes.data), int(xs.ctypes.data))
+            expected = [scalar.convert(source, to, x) for x in xs.tolist()]
+            np.testing.assert_array_equal(got, np.array(expected, other))
+
+
+def test_integers_that_were_shorter_are_converted_as_these() -> None:
+    assert "soac.of_i64" in for_avx2(conversion(Prim.I64, Prim.F64, 8))
+    assert "soac.of_i64" not in for_avx2(conversion(Prim.I32, Prim.F64, 8))
