@@ -14,7 +14,8 @@ other threads help: so a loop has this version where the points of its segops co
 default where the largest array that a round makes has at most `Machine.rounds` elements, and a segop goes through at
 most `PASSES` times as many; `room` is by how many they are less, and negative where they do not fit. Widths that change
 from round to round count by their bounds (`width_bounds.py`). Of loops inside one another the outermost that can has
-it. Where there are caches, what a round computes is flattened in full.
+it. Where there are caches, what a round computes is flattened in full; a collective goes from row to row there, so that
+a short row costs what `ROW` elements do. Elements that are mapped as they lie have no rows.
 
 A launch cannot be stopped: so the host comes between after k rounds, which go through `BATCH` elements, or `COPIES`
 times what the batch copies, where a round counts as `LEAST` at least. The rounds of loops inside have bounds before the
@@ -33,14 +34,17 @@ from ...ir.core import (
     Convert,
     Copy,
     Exp,
+    Fix,
     ForLoop,
     If,
+    Index,
     Lambda,
     Loop,
     Param,
     PrimOp,
     Screma,
     SegHist,
+    SegMap,
     SegOp,
     SegScatter,
     Stm,
@@ -80,6 +84,8 @@ LEAST = 32
 """Of elements: what the rounds of a batch have together, which is about a millisecond, but for each element that the
 batch copies before it overwrites it that many; what all loops of a round may have, which is some tens of milliseconds;
 what a round costs beside them."""
+SHORT, ROW = 8, 64
+"""Rows of fewer elements are short, and what one costs."""
 PASSES = 4
 """How often a segop of a round may go through the elements of the largest array: sums for each point do."""
 
@@ -229,7 +235,10 @@ def _room(flow: Flow, rounds: Rounds, batches: Batches, counts: tuple[Atom, ...]
     has at most."""
     limit, middle = flow.context.machine.rounds, rounds.middle
     row = replace(flow.context.machine.higher[-1], most=PASSES * limit)
-    steps = folded(flow, Op.MAX, tuple(product_of(flow, widths) for widths in rounds.work))
+    work = [product_of(flow, widths) for widths in rounds.work]
+    if rounds.rows:
+        work.append(folded(flow, Op.ADD, tuple(_cost_of_rows(flow, widths) for widths in rounds.rows)))
+    steps = folded(flow, Op.MAX, tuple(work))
     arrays = [product_of(flow, shape) for shape in rounds.made]
     widest = folded(flow, Op.MAX, (flow.op("steps", Op.QUOT, steps, i64(PASSES)), *arrays))
     room = flow.op("room", Op.SUB, i64(limit), widest)
@@ -249,17 +258,27 @@ def _room(flow: Flow, rounds: Rounds, batches: Batches, counts: tuple[Atom, ...]
     return where_it_fits(flow, middle.spaces, middle.arrays, row, room)
 
 
+def _cost_of_rows(flow: Flow, widths: Widths) -> Atom:
+    """What rows cost if they are short, else nothing."""
+    *outer, width = widths
+    is_short = flow.op("is_short", Op.LT, width, i64(SHORT))
+    rows = flow.op("rows", Op.MUL, product_of(flow, tuple(outer)), i64(ROW))
+    return Var(flow.emit_as("rows", I64, PrimOp(Op.SELECT, Prim.I64, (is_short, rows, i64(0)))))
+
+
 # ---- what is little work -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
     """A batch as a collective does it. Of a round: the shapes of the arrays that it makes, and the widths of each segop
-    with those of the loops inside of its points; where these change from round to round, bounds of them."""
+    with those of the loops inside of its points; where these change from round to round, bounds of them. The widths of
+    what a collective goes through row by row, if there are caches."""
 
     middle: Inside
     made: tuple[Widths, ...]
     work: tuple[Widths, ...]
+    rows: tuple[Widths, ...]
 
 
 def _rounds(flow: Flow, batches: Batches) -> Rounds | None:
@@ -278,12 +297,14 @@ def _rounds(flow: Flow, batches: Batches) -> Rounds | None:
     known = spaces_in(body)
     spaces, shapes = _bounded(bounds, known), _bounded(bounds, (t.shape for t in arrays))
     of_rounds, work = _bounded(bounds, (t.shape for t in made)), _bounded(bounds, _work(body))
-    if not spaces or shapes is None or of_rounds is None or work is None:
+    rows = _bounded(bounds, _rows(body) if flow.context.machine.keeps_rows else ())
+    if not spaces or shapes is None or of_rounds is None or work is None or rows is None:
         return None
     if spaces != known:
         spaces = (*spaces, (i64(1),))  # a bound may be negative
     types = tuple(Type(t.prim, shape) for t, shape in zip(arrays, shapes, strict=True))
-    return Rounds(Inside(body, _distinct(spaces), types, frozenset(), trail), _distinct(of_rounds), _distinct(work))
+    inside = Inside(body, _distinct(spaces), types, frozenset(), trail)
+    return Rounds(inside, _distinct(of_rounds), _distinct(work), rows)
 
 
 def _bounded(bounds: Bounds, every: Iterable[Widths | None]) -> tuple[Widths, ...] | None:
@@ -331,6 +352,19 @@ def _work(body: Body) -> Iterator[Widths | None]:
         if isinstance(exp, SegOp):
             inner = (path for own in bodies(exp) for path in _paths(own))
             yield from (None if path is None else (*exp.space.widths, *path) for path in inner)
+
+
+def _rows(body: Body) -> Iterator[Widths]:
+    """The widths of the segops of several dimensions in which indices do not only say where elements lie."""
+    for exp in all_exps(body):
+        if isinstance(exp, SegOp) and len(exp.space.dims) > 1:
+            here = tuple(Fix(Var(index)) for index in exp.space.indices)
+            own = (stm.exp for stm in exp.body.stms)
+            used = {
+                name for one in own if not (isinstance(one, Index) and one.dims == here) for name in free_names(one)
+            }
+            if not isinstance(exp, SegMap) or not used.isdisjoint(exp.space.indices):
+                yield exp.space.widths
 
 
 def _paths(body: Body) -> Iterator[Widths | None]:

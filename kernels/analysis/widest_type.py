@@ -6,17 +6,35 @@ from collections.abc import Iterator
 
 from ...ir.types import Prim
 from ..kernel_ir.counts import counted
-from ..kernel_ir.nodes import Atomic, BlockReduce, For, KConvert, KIf, KLet, KLoad, KOp, KStm, KVar, KWhile, Store
+from ..kernel_ir.kept_stores import kept_stores
+from ..kernel_ir.nodes import (
+    Atomic,
+    BlockReduce,
+    BlockScan,
+    For,
+    KConvert,
+    KIf,
+    KLet,
+    KLoad,
+    KOp,
+    KStm,
+    KVar,
+    KWhile,
+    Store,
+)
 from ..kernel_ir.traverse import all_statements, children
-from .uniformity import Facts
+from .uniformity import Facts, Varying
 
 
 def widest_type(stms: tuple[KStm, ...], facts: Facts) -> Prim:
     """Of what varies over the lanes, the widest float that is computed with; without floats, the widest integer but for
     64-bit arithmetic, which is mostly of indices, and of those LLVM makes two vectors. Sums that count have no lanes,
-    nor have results that a block stores."""
+    nor have results that a block stores, and indices that are kept."""
     used: set[Prim] = set()
     results = {id(stm) for stm in _of_block(stms) if isinstance(stm, Store)}
+    for scan in all_statements(stms):
+        if isinstance(scan, BlockScan) and (kept := kept_stores(scan)) is not None:
+            results |= {id(store) for store in kept.stores if not isinstance(facts.of(store.value), Varying)}
     for stm in all_statements(stms):
         match stm:
             case KLet(var, _) if not facts.varies(var):

@@ -378,4 +378,5 @@ _READERS: dict[str, Callable[[_Reader], Any]] = {
     "mades": lambda r: r.several(_var), "index": _index, "array": _array, "arrays": lambda r: r.several(_array),
     "new": _new_array, "int": lambda r: r.source.integer(), "what": _what, "order": _order, "how": _commutative,
     "lambda": _lambda, "unit": _unit, "role": _role, "length": lambda r: _operand(r) if r.took("for") else None,
+    "free": lambda r: _operand(r) if r.took("free", "to") else None,
 }  # fmt: skip

@@ -174,6 +174,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "unit": lambda unit: "" if unit is Level.THREAD else f" of {unit.value}s",
     "role": lambda role: "" if role is None else f" as {role.value}",
     "length": lambda length: "" if length is None else f" for {operand(length)}",
+    "free": lambda place: "" if place is None else f" free to {operand(place)}",
     "how": lambda commutative: "commutative" if commutative else "ordered",
 }
 

@@ -10,7 +10,7 @@
     stms lambda         statements; an operator
     else step           what may be left out
     flag hint order     what has a default value, which is left out
-    int rhs operation what how unit role length
+    int rhs operation what how unit role length free
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ FORMS: tuple[tuple[type, str], ...] = (
     (
         kir.BlockScan,
         "scan $scanned:mades carry $carry_out:mades from $carry:operands neutral $neutral:operands$is_long:flag over"
-        " $index:index in $lo..$hi {\n" + _COLLECTIVE + "  after\n  $after:stms\n}",
+        " $index:index in $lo..$hi$free:free {\n" + _COLLECTIVE + "  after\n  $after:stms\n}",
     ),
     (
         kir.TeamReduce,

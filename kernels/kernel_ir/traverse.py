@@ -58,7 +58,8 @@ ROLES: Mapping[type, Roles] = {
         (*_RANGE, "neutral"), ("values",), ("outs",), ("index",), _BODY, ("op", "step"),
     ),
     kir.BlockScan: Roles(
-        (*_RANGE, "carry", "neutral"), ("values",), ("carry_out",), ("index", "scanned"), ("body", "after"), ("op",),
+        (*_RANGE, "carry", "neutral", "free"), ("values",), ("carry_out",), ("index", "scanned"), ("body", "after"),
+        ("op",),
     ),
     kir.RowScan: Roles(
         ("count", "width", "neutral"), ("values",), (), ("index", "scanned"), ("body", "after"), ("op",),

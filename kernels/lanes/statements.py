@@ -58,7 +58,8 @@ from .control import assign, before_line, conditional, declare, for_loop, only_c
 from .flags import publish, wait_for
 from .index_comparisons import compared
 from .interleaved import load_row, store_row
-from .kept_stores import store_kept
+from .kept_stores import MOST_LANES, store_kept
+from .linear_conversion import as_floats
 from .linear_division import divided
 from .memory import alloc, arena_mark, arena_release, atomic, load, load_beside, store
 from .prefetch import rows_of_a_loop
@@ -129,7 +130,7 @@ def statement(e: Lanes, stm: KStm) -> None:
             e.ahead = {}
         case BlockReduce():
             block_reduce(e, stm, statements)
-        case BlockScan() if (kept := kept_stores(stm)) is not None:
+        case BlockScan() if e.width <= MOST_LANES and (kept := kept_stores(stm)) is not None:
             store_kept(e, stm, kept, statements, unfreed)
         case BlockScan():
             block_scan(e, stm, statements, unfreed)
@@ -264,5 +265,7 @@ def conversion(e: Lanes, source: Prim, target: Prim, x: LaneValue) -> LaneValue:
         case Linear(_, base, stride, exact) if target.is_int and (target.bits <= source.bits or exact):
             exact = exact and target.bits >= source.bits
             return Linear(target, int_to_int(e.one, source, target, base), stride, exact)
+        case Linear() if (floats := as_floats(e, x, target)) is not None:
+            return floats
         case _:
             return pointwise(e, target, (x,), lambda v, texts: convert(v, source, target, *texts))

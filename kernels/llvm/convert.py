@@ -15,6 +15,9 @@ from ...ir.scalar import int_range
 from ...ir.types import Prim
 from .text import Vec
 
+TO_I64 = "soac.to_i64."
+"""Functions from vectors of floats, which processors may have in other ways."""
+
 
 def convert(v: Vec, source: Prim, target: Prim, x: str) -> str:
     """`x` of type `source` as a `target`, by the rules of `ir/scalar.py`."""
@@ -148,6 +151,16 @@ def float_to_int(v: Vec, source: Prim, target: Prim, x: str) -> str:
     """Truncated and saturated, to an unsigned type the bits of a negative number; nan and both infinities give 0."""
     if source.is_half:
         return float_to_int(v, Prim.F32, target, float_to_float(v, source, Prim.F32, x))
+    if target is Prim.I64 and v.width:
+        name, t, own = f"{TO_I64}v{v.width}{source.value}", v.type(target), v.type(source)
+        v.code.module.function(
+            name, t, (own,), lambda code: _saturated(Vec(code, v.width), source, target, "%0"), " alwaysinline"
+        )
+        return v.code.call(name, t, ((own, x),))
+    return _saturated(v, source, target, x)
+
+
+def _saturated(v: Vec, source: Prim, target: Prim, x: str) -> str:
     lowest, highest = -(1 << (target.bits - 1)), int_range(target)[1]
     inside = v.cast("fptosi", source, target, x)
     if target.is_unsigned:

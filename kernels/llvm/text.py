@@ -90,8 +90,11 @@ class Module:
         if name not in self.declarations:
             self.declarations[name] = f"declare {result} @{name}({', '.join(params)}){attributes}"
 
-    def function(self, name: str, result: str, params: tuple[str, ...], write: Callable[[Code], str]) -> None:
-        """Define the internal function `name` of parameters %0, %1, ..; `write` gives the text of its result."""
+    def function(
+        self, name: str, result: str, params: tuple[str, ...], write: Callable[[Code], str], how: str = ""
+    ) -> None:
+        """Define the internal function `name` of parameters %0, %1, ..; `write` gives the text of its result; `how`:
+        attributes."""
         if name in self.functions:
             return
         self.functions[name] = ""  # reserved: a function may use others
@@ -99,7 +102,7 @@ class Module:
         value = write(code)
         code.do(f"ret {result} {value}" if result != "void" else "ret void")
         listed = ", ".join(f"{p} %{k}" for k, p in enumerate(params))
-        self.functions[name] = f"define internal {result} @{name}({listed}) #0 {{\nentry:\n{code.text()}}}\n"
+        self.functions[name] = f"define internal {result} @{name}({listed}){how} #0 {{\nentry:\n{code.text()}}}\n"
 
     def text(self) -> str:
         return "\n".join([*self.declarations.values(), "", *self.functions.values(), *self.loops])

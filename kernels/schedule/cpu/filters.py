@@ -306,14 +306,20 @@ def filter_kernel(s: Segop[core.SegScan], chain: Chain, one: Filter, kept: list[
     cut = chain.chunks != ONE
     number = number_of(b, chain) if cut else b.block
     indices, chunk, lo, length = bind_segment(b, exp.space, (chain.chunks, chain.length), number)
-    carry = neutral_of(b, exp.scans)
+    carry, where = neutral_of(b, exp.scans), _counting(one)
     link = link_of(b, chain, number, chunk) if cut else None
+    room = b.declare("room", b.operand(exp.space.widths[-1]))
+
+    def own() -> tuple[Operand, ...]:
+        found = reduced(h, b, exp, indices, (lo, length))
+        b.emit(kir.Assign(room, found[where]))
+        return found
+
     if link is not None:
-        carry = carry_of(b, exp, link, lambda: reduced(h, b, exp, indices, (lo, length)))
-    total = _part(s, b, (lo, b.add(lo, length)), one, kept, carry)
+        carry = carry_of(b, exp, link, own)
+    total = _part(s, b, (lo, b.add(lo, length)), one, kept, carry, b.add(carry[where], b.copy(room)))
     if link is not None:
         hand_on(b, exp, link, carry, total)
-    where = _counting(one)
     with b.nested() as stms:
         b.emit(kir.Store(output(b, count).mem, ZERO, b.add(carry[where], total[where])))
     last = b.op(Op.EQ, Prim.I64, b.add(chunk, ONE), b.operand(chain.chunks))
@@ -336,9 +342,11 @@ def _part(
     one: Filter,
     kept: list[Name],
     carry: tuple[Operand, ...],
+    free: Operand,
 ) -> tuple[kir.KVar, ...]:
     """The scan of a chunk, which stores what it keeps; gives the totals. What is stored is computed behind the scan if
-    it is made of what is scanned."""
+    it is made of what is scanned. What lies below `free` others store to only behind this block: all of it where it is
+    alone, as they wait for its total."""
     exp, op, index = s.exp, k_lambda(b, s.exp.scans), b.fresh("j", Prim.I64)
     values, (names, _), where = values_of(one), names_of(one.scan), _counting(one)
     late = any(name in names for name in free_in_body(values))
@@ -369,7 +377,8 @@ def _part(
         stores = tuple(kir.Store(output(b, name).mem, at, scalar(v)) for name, v in zip(kept, stored, strict=True))
         b.emit(kir.KIf(keep, stores, ()))
     neutral = neutral_of(b, exp.scans)
-    b.emit(kir.BlockScan(prefixes, totals, index, *bounds, tuple(body), scanned, op, neutral, neutral, tuple(after)))
+    scan = kir.BlockScan(prefixes, totals, index, *bounds, tuple(body), scanned, op, neutral, neutral, tuple(after))
+    b.emit(replace(scan, free=free))
     return totals
 
 

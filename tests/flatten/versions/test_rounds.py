@@ -142,6 +142,24 @@ def test_what_is_overwritten_counts_for_nothing() -> None:
     np.testing.assert_array_equal(got[0], program.trace("main", args, forced={name: False})[0][0])
 
 
+@pytest.mark.parametrize(
+    ("n", "d", "of_sums", "of_elements"), [(12, 3, True, True), (100, 3, False, True), (100, 8, True, True)]
+)
+def test_many_short_rows_are_not_gone_through_in_a_collective(n: int, d: int, of_sums: bool, of_elements: bool) -> None:
+    """Elements that are mapped as they lie have no rows."""
+    source = """
+    entry sums [n][d] (xs: [n][d]f64): [n][d]f64 = loop xs for _i < 9 do map (\\r -> let s = f64.sum r in map (/ s) r) xs
+    entry elements [n][d] (xs: [n][d]f64): [n][d]f64 = loop xs for _i < 9 do
+      let s = f64.sum (flatten xs) in map (map (/ s)) xs
+    """
+    program, xs = soac.compile(source), np.random.default_rng(n).random((n, d))
+    for entry, taken in (("sums", of_sums), ("elements", of_elements)):
+        (found,), trace = program.trace(entry, [xs])
+        assert [on for name, _, on in trace if "rounds" in name] == [taken]
+        if entry == "sums":
+            np.testing.assert_allclose(found, xs / xs.sum(axis=1, keepdims=True))
+
+
 def test_a_check_fails_in_a_round() -> None:
     """At the same place, with the same values as by launches."""
     text = (

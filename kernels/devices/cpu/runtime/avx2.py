@@ -1,25 +1,44 @@
 """What kernels ask of vectors that AVX-512 has as instructions, for processors with AVX2 alone.
 
-What a vector keeps, moved to its front: LLVM stores lane after lane and loads what it has stored. Here the numbers of
-the lanes that are kept are the bytes 7 .. 0 of a word from which `pext` takes those kept, and a permutation moves the
-lanes; of a vector of two registers the second part is turned by as many lanes as the first part keeps.
+What a vector keeps (`kernels/lanes/kept_stores.py`), moved to its front: LLVM stores lane after lane and loads what it
+has stored. Here 8 bytes that are kept come out of a word by `pext`; of larger elements it takes the numbers of those
+kept out of the word 7 .. 0, by which a permutation moves a register. Few numbers of lanes that are kept are taken one
+by one, and so is what nothing may be stored behind.
+
+Floats of integers of 64 bits, and back: LLVM converts one after the other. The halves of an integer are floats if they
+become the last digits of two powers of two; and such digits are the integer where a float is below 2^51, which all
+lanes of a vector mostly are.
 
 Masked stores, and masked loads of small elements: masks are mostly on or off for a whole register, which needs none.
 A mask in a store takes as long as many stores on some of these processors, and for elements of less than 32 bits LLVM
-has a branch for each. What has been moved to the front, which is stored without alignment, is seldom a whole register.
+has a branch for each.
 """
 
 from __future__ import annotations
 
 import re
 
+from ....lanes.kept_stores import KEEP, KEEP_COUNTED, KEEP_EXACTLY
+from ....llvm.convert import TO_I64
+
 DECLARED = re.compile(r"^declare .*@llvm\.masked\..*$", re.MULTILINE)
-COMPRESS = "llvm.experimental.vector.compress"
-WORDS = 8
-"""Lanes of 32 bits in a register of AVX2."""
-NUMBERS = 0x0706050403020100
-"""The numbers of these lanes, as bytes."""
-USED = re.compile(rf"^declare .*@{re.escape(COMPRESS)}\.(v(8|16)i32|v(4|8)i64)\(.*$\n?", re.MULTILINE)
+EIGHT = 8
+FRONT = {8: EIGHT, 16: EIGHT, 32: EIGHT, 64: 4}
+"""How many elements are moved at once, by their bits."""
+WORD_NUMBERS, BYTE_NUMBERS = 0x0706050403020100, 0x0E0C0A0806040200
+"""The numbers of eight words as bytes; of eight pairs of bytes those of the first of each."""
+MOST_DIGITS, SHIFT = 0x432 << 52, 0x433 << 52 | 1 << 51
+"""The bits of 2^51; of 2^52 and a half of it, whose last digits are those of an integer that is added."""
+KEEPS = re.compile(
+    rf"^define internal void @({re.escape(KEEP)}|{re.escape(KEEP_EXACTLY)}|{re.escape(KEEP_COUNTED)})"
+    r"v(\d+)i(\d+)(?:\.(-?\d+))?\(.*?^}\n",
+    re.MULTILINE | re.DOTALL,
+)
+TO_INTEGERS = re.compile(
+    rf"^define internal <(\d+) x i64> @{re.escape(TO_I64)}v\d+(f32|f64)\((.*) %0\)(.*) {{\nentry:$", re.MULTILINE
+)
+OF_INTEGERS = re.compile(r"sitofp <(\d+) x i64> (.*) to <\d+ x double>")
+LENGTHENED = re.compile(r"^ *(%\S+) = [sz]ext <\d+ x i(?:8|16|32)> ", re.MULTILINE)
 STORE = re.compile(
     r"call void @llvm\.masked\.store\.v(\d+)([if]\d+)\.p0\((<\d+ x \w+>) (.*), ptr (.*), i32 (\d+), (<\d+ x i1>) (.*)\)"
 )
@@ -32,6 +51,8 @@ declare i64 @llvm.x86.bmi.pext.64(i64, i64)
 declare i64 @llvm.x86.bmi.pdep.64(i64, i64)
 declare i64 @llvm.ctpop.i64(i64)
 declare <8 x i32> @llvm.x86.avx2.permd(<8 x i32>, <8 x i32>)
+declare <16 x i8> @llvm.x86.ssse3.pshuf.b.128(<16 x i8>, <16 x i8>)
+declare i64 @llvm.cttz.i64(i64, i1)
 """
 
 
@@ -42,11 +63,17 @@ def has_avx2_alone(triple: str, features: str) -> bool:
 
 
 def for_avx2(text: str) -> str:
-    """A module as it is before LLVM's passes, with permutations."""
+    """A module as it is before LLVM's passes, in these terms."""
     made = list[str]()
 
-    def defined(found: re.Match[str]) -> str:
-        made.append(_function(found[1], int(found[2] or found[3]), 64 if found[3] else 32))
+    def keeps(found: re.Match[str]) -> str:
+        name, lanes, bits = f"{found[1]}v{found[2]}i{found[3]}", int(found[2]), int(found[3])
+        if found[1] == KEEP_COUNTED:
+            made.append(_counted(f"{name}.{found[4]}", lanes, bits, int(found[4])))
+        elif found[1] == KEEP_EXACTLY or lanes < FRONT[bits]:
+            made.append(_one_by_one(name, lanes, bits))
+        else:
+            made.append(_fronts(name, lanes, bits))
         return ""
 
     def store(found: re.Match[str]) -> str:
@@ -61,13 +88,22 @@ def for_avx2(text: str) -> str:
         masked[name] = _load(name, t, int(lanes), element, align)
         return f"call {t} @{name}(ptr {at}, {flags} {mask})"
 
-    masked = dict[str, str]()
-    text = LOAD.sub(load, STORE.sub(store, USED.sub(defined, text)))
+    def integers(found: re.Match[str]) -> str:
+        made.append(f"\ndeclare <{found[1]} x double> @llvm.trunc.v{found[1]}f64(<{found[1]} x double>)\n")
+        return _near_first(*found.groups())
+
+    def floats(found: re.Match[str]) -> str:
+        if found[2] in short:
+            return found[0]
+        masked[found[1]] = _of_integers(int(found[1]))
+        return f"call <{found[1]} x double> @soac.of_i64.v{found[1]}(<{found[1]} x i64> {found[2]})"
+
+    masked, short = dict[str, str](), frozenset(LENGTHENED.findall(text))
+    text = OF_INTEGERS.sub(floats, TO_INTEGERS.sub(integers, text))
+    text = LOAD.sub(load, STORE.sub(store, KEEPS.sub(keeps, text)))
     made += masked.values()
     if not made:
         return text
-    for kind in ("v8i32", "v16i32", "v4i64", "v8i64"):
-        text = text.replace(f"@{COMPRESS}.{kind}(", f"@soac.compress.{kind}(")
     text += "".join(made)
     needed = dict.fromkeys(line for line in (*HELPERS.split("\n"), *DECLARED.findall(text)) if line)
     text = DECLARED.sub("", text)
@@ -89,8 +125,7 @@ def _part(what: str, t: str, lanes: int, k: int, each: int) -> str:
 
 def _store(name: str, t: str, lanes: int, element: str, align: str) -> str:
     """The function that stores those lanes of a vector that are on."""
-    is_front = 8 * int(align) < int(element[1:])
-    parts, each = (1, lanes) if is_front else _parts(lanes, element)
+    parts, each = _parts(lanes, element)
     kind, of = f"v{each}{element}", t.split(" x ")[1].rstrip(">")
     own = f"<{each} x {of}>"
     code = [f"define internal void @{name}({t} %x, ptr %to, <{lanes} x i1> %keep) alwaysinline {{"]
@@ -156,45 +191,163 @@ def _load(name: str, t: str, lanes: int, element: str, align: str) -> str:
     return "\n".join(["", *code, f"  ret {t} {value}", "}", declared, ""])
 
 
-def _function(kind: str, lanes: int, bits: int) -> str:
-    """The function that moves `lanes` elements of 32 or 64 bits."""
-    parts, each = lanes * bits // (32 * WORDS), 32 * WORDS // bits
-    t, words, mask = f"<{lanes} x i{bits}>", f"<{lanes * bits // 32} x i32>", f"i{lanes}"
-    spread, times = (0x0101010101010101, 0xFF) if bits == 32 else (0x0001000100010001, 0xFFFF)
-    code = [
-        f"define internal {t} @soac.compress.{kind}({t} %x, <{lanes} x i1> %keep, {t} %rest) alwaysinline {{",
-        f"  %words = bitcast {t} %x to {words}",
-        f"  %bits = bitcast <{lanes} x i1> %keep to {mask}",
-        f"  %mask0 = zext {mask} %bits to i64",
-        f"  %mask1 = lshr i64 %mask0, {each}",
-    ]
-    for k in range(parts):
-        order = ", ".join(f"i32 {k * WORDS + lane}" for lane in range(WORDS))
-        code += [
-            f"  %part{k} = shufflevector {words} %words, {words} poison, <{WORDS} x i32> <{order}>",
-            f"  %spread{k} = call i64 @llvm.x86.bmi.pdep.64(i64 %mask{k}, i64 {spread})",
-            f"  %kept{k} = mul i64 %spread{k}, {times}",
-            f"  %packed{k} = call i64 @llvm.x86.bmi.pext.64(i64 {NUMBERS}, i64 %kept{k})",
-            f"  %bytes{k} = bitcast i64 %packed{k} to <{WORDS} x i8>",
-            f"  %numbers{k} = zext <{WORDS} x i8> %bytes{k} to <{WORDS} x i32>",
-            f"  %front{k} = call <8 x i32> @llvm.x86.avx2.permd(<8 x i32> %part{k}, <8 x i32> %numbers{k})",
-        ]
-    if parts == 1:
-        code.append(f"  %moved = bitcast {words} %front0 to {t}")
-    else:
-        steps = ", ".join(f"i32 {lane}" for lane in range(WORDS))
-        both = ", ".join(f"i32 {lane}" for lane in range(2 * WORDS))
-        code += [
-            "  %count64 = call i64 @llvm.ctpop.i64(i64 %spread0)",
-            "  %count32 = trunc i64 %count64 to i32",
-            f"  %count = mul i32 %count32, {bits // 32}",
-            "  %one = insertelement <8 x i32> poison, i32 %count, i64 0",
-            "  %counts = shufflevector <8 x i32> %one, <8 x i32> poison, <8 x i32> zeroinitializer",
-            f"  %turned = sub <8 x i32> <{steps}>, %counts",
-            "  %second = call <8 x i32> @llvm.x86.avx2.permd(<8 x i32> %front1, <8 x i32> %turned)",
-            f"  %early = icmp ult <8 x i32> <{steps}>, %counts",
-            "  %first = select <8 x i1> %early, <8 x i32> %front0, <8 x i32> %second",
-            f"  %both = shufflevector <8 x i32> %first, <8 x i32> %second, <16 x i32> <{both}>",
-            f"  %moved = bitcast {words} %both to {t}",
-        ]
-    return "\n".join(["", *code, f"  ret {t} %moved", "}", ""])
+def _near_first(lanes: str, source: str, t: str, how: str) -> str:
+    """The beginning of a function from floats to integers: where all are below 2^51, it ends here."""
+    wide = f"<{lanes} x double>"
+    limit, shift = f"0x{MOST_DIGITS:016X}", f"0x{SHIFT:016X}"
+    x = f"  %wide = fpext {t} %0 to {wide}\n" if source == "f32" else ""
+    return f"""define internal <{lanes} x i64> @{TO_I64}v{lanes}{source}({t} %0){how} {{
+near:
+{x}  %size = call {t} @llvm.fabs.v{lanes}{source}({t} %0)
+  %small = fcmp olt {t} %size, splat ({"float" if source == "f32" else "double"} {limit})
+  %all = bitcast <{lanes} x i1> %small to i{lanes}
+  %each = icmp eq i{lanes} %all, -1
+  br i1 %each, label %here, label %entry
+here:
+  %whole = call {wide} @llvm.trunc.v{lanes}f64({wide} {"%wide" if x else "%0"})
+  %moved = fadd {wide} %whole, splat (double {shift})
+  %bits = bitcast {wide} %moved to <{lanes} x i64>
+  %found = sub <{lanes} x i64> %bits, splat (i64 {SHIFT})
+  ret <{lanes} x i64> %found
+entry:"""
+
+
+def _of_integers(lanes: int) -> str:
+    """The function from integers to floats: 2^84 + upper half - 2^84 - 2^52, and 2^52 + lower half."""
+    t, f = f"<{lanes} x i64>", f"<{lanes} x double>"
+    return f"""
+define internal {f} @soac.of_i64.v{lanes}({t} %x) alwaysinline {{
+  %low = and {t} %x, splat (i64 {(1 << 32) - 1})
+  %second = or {t} %low, splat (i64 {0x433 << 52})
+  %high = lshr {t} %x, splat (i64 32)
+  %first = xor {t} %high, splat (i64 {0x453 << 52 | 1 << 31})
+  %upper = bitcast {t} %first to {f}
+  %lower = bitcast {t} %second to {f}
+  %exact = fsub {f} %upper, splat (double 0x4530000080100000)
+  %sum = fadd {f} %exact, %lower
+  ret {f} %sum
+}}
+"""
+
+
+def _one_by_one(name: str, lanes: int, bits: int) -> str:
+    """The function that stores the elements that are kept, and nothing else."""
+    t = f"<{lanes} x i{bits}>"
+    memory = (f"%memory = alloca {t}", f"store {t} %x, ptr %memory", "br label %head")
+    element = (f"%from = getelementptr i{bits}, ptr %memory, i64 %lane", f"%element = load i{bits}, ptr %from")
+    return _bit_by_bit(f"@{name}({t} %x, i64 %word, ptr %to) noinline", bits, memory, element)
+
+
+def _counted(name: str, lanes: int, bits: int, stride: int) -> str:
+    """The same of elements that count with the lanes from %x on; with %many, whole vectors are stored."""
+    narrow = (f"%more = trunc i64 %steps to i{bits}",) if bits < 64 else ()
+    element = (
+        f"%steps = mul i64 %lane, {stride}",
+        *narrow,
+        f"%element = add i{bits} %x, %{'more' if narrow else 'steps'}",
+    )
+    head = f"@{name}(i{bits} %x, i64 %word, ptr %to, i1 %many) alwaysinline"
+    t, each, all_bits = f"<{EIGHT} x i{bits}>", EIGHT, (1 << bits) - 1
+    if lanes < each or bits == 8:
+        return _bit_by_bit(head, bits, ("br label %head",), element)
+    code = ["br i1 %many, label %vectors, label %head", "vectors:"]
+    for k in range(lanes // each):
+        vector = (
+            f"%wide{k} = zext <8 x i8> %numbers{k} to {t}",
+            f"%scaled{k} = mul {t} %wide{k}, splat (i{bits} {stride & all_bits})",
+            f"%first{k} = add i{bits} %x, {k * each * stride & all_bits}",
+            f"%one{k} = insertelement {t} poison, i{bits} %first{k}, i64 0",
+            f"%all{k} = shufflevector {t} %one{k}, {t} poison, <{each} x i32> zeroinitializer",
+            f"%front{k} = add {t} %all{k}, %scaled{k}",
+        )
+        code += [*_kept(k, each), *_numbers(k, WORD_NUMBERS), *vector, *_stored(k, f"{t} %front{k}", bits)]
+    return _bit_by_bit(head, bits, (*code, "ret void"), element)
+
+
+def _bit_by_bit(head: str, bits: int, before: tuple[str, ...], element: tuple[str, ...]) -> str:
+    """A function of %word and %to, which stores an %element for each bit that is set, of %lane."""
+    begin, each = ("".join(f"  {line}\n" for line in lines) for lines in (before, element))
+    return f"""
+define internal void {head} {{
+entry:
+{begin}head:
+  %left = phi i64 [ %word, %entry ], [ %others, %keep ]
+  %at = phi ptr [ %to, %entry ], [ %next, %keep ]
+  %done = icmp eq i64 %left, 0
+  br i1 %done, label %end, label %keep
+keep:
+  %lane = call i64 @llvm.cttz.i64(i64 %left, i1 true)
+{each}  store i{bits} %element, ptr %at, align 1
+  %next = getelementptr i{bits}, ptr %at, i64 1
+  %less = sub i64 %left, 1
+  %others = and i64 %left, %less
+  br label %head
+end:
+  ret void
+}}
+"""
+
+
+def _fronts(name: str, lanes: int, bits: int) -> str:
+    """The function that stores parts of a vector, each moved to its front, from where the one before has its last
+    element that is kept."""
+    each, t = FRONT[bits], f"<{lanes} x i{bits}>"
+    code = list[str]()
+    for k in range(lanes // each):
+        order = ", ".join(f"i32 {k * each + lane}" for lane in range(each))
+        code += [*_kept(k, each), f"%part{k} = shufflevector {t} %x, {t} poison, <{each} x i32> <{order}>"]
+        match bits:
+            case 8:
+                code += [
+                    f"%bytes{k} = bitcast <8 x i8> %part{k} to i64",
+                    f"%front{k} = call i64 @llvm.x86.bmi.pext.64(i64 %bytes{k}, i64 %kept{k})",
+                    *_stored(k, f"i64 %front{k}", bits),
+                ]
+            case 16:
+                code += [
+                    *_numbers(k, BYTE_NUMBERS),
+                    f"%pairs{k} = zext <8 x i8> %numbers{k} to <8 x i16>",
+                    f"%both{k} = mul <8 x i16> %pairs{k}, splat (i16 257)",
+                    f"%places{k} = add <8 x i16> %both{k}, splat (i16 256)",
+                    f"%order{k} = bitcast <8 x i16> %places{k} to <16 x i8>",
+                    f"%bytes{k} = bitcast <8 x i16> %part{k} to <16 x i8>",
+                    f"%front{k} = call <16 x i8> @llvm.x86.ssse3.pshuf.b.128(<16 x i8> %bytes{k}, <16 x i8> %order{k})",
+                    *_stored(k, f"<16 x i8> %front{k}", bits),
+                ]
+            case _:
+                code += [
+                    *_numbers(k, WORD_NUMBERS),
+                    f"%order{k} = zext <8 x i8> %numbers{k} to <8 x i32>",
+                    f"%words{k} = bitcast <{each} x i{bits}> %part{k} to <8 x i32>",
+                    f"%front{k} = call <8 x i32> @llvm.x86.avx2.permd(<8 x i32> %words{k}, <8 x i32> %order{k})",
+                    *_stored(k, f"<8 x i32> %front{k}", bits),
+                ]
+    lines = "".join(f"  {line}\n" for line in (*code, "ret void"))
+    return f"\ndefine internal void @{name}({t} %x, i64 %word, ptr %to) alwaysinline {{\n{lines}}}\n"
+
+
+def _kept(k: int, each: int) -> tuple[str, ...]:
+    """The bits of part `k` of a word, and as many bytes, or pairs of bytes, that are all ones where they are set."""
+    spread, times = (0x0001000100010001, 0xFFFF) if each == 4 else (0x0101010101010101, 0xFF)
+    return (
+        f"%late{k} = lshr i64 %word, {k * each}",
+        f"%mask{k} = and i64 %late{k}, {(1 << each) - 1}",
+        f"%spread{k} = call i64 @llvm.x86.bmi.pdep.64(i64 %mask{k}, i64 {spread})",
+        f"%kept{k} = mul i64 %spread{k}, {times}",
+    )
+
+
+def _numbers(k: int, numbers: int) -> tuple[str, ...]:
+    """The numbers of what is kept of a part, first of all."""
+    packed = f"%packed{k} = call i64 @llvm.x86.bmi.pext.64(i64 {numbers}, i64 %kept{k})"
+    return packed, f"%numbers{k} = bitcast i64 %packed{k} to <8 x i8>"
+
+
+def _stored(k: int, front: str, bits: int) -> tuple[str, ...]:
+    """The front of a part is stored, and what comes next has its place."""
+    to = f"%to{k}" if k else "%to"
+    return (
+        f"store {front}, ptr {to}, align 1",
+        f"%count{k} = call i64 @llvm.ctpop.i64(i64 %mask{k})",
+        f"%to{k + 1} = getelementptr i{bits}, ptr {to}, i64 %count{k}",
+    )

@@ -133,3 +133,14 @@ def test_what_is_a_filter(body: str, is_one: bool) -> None:
     kernels = compile_core(prog, Mode.INCREMENTAL, CPU).host.kernels
     scans = [stm for kernel in kernels for stm in all_statements(kernel.body) if isinstance(stm, BlockScan)]
     assert any(kept_stores(scan) is not None for scan in scans) == is_one
+
+
+@pytest.mark.parametrize("entry", ["bytes", "ints", "places"])
+def test_blocks_write_nothing_of_others(program: soac.Program, entry: str) -> None:
+    """Of two blocks at once, one whose total is known overwrites what it keeps itself, and no more."""
+    xs = np.random.default_rng(1).integers(-5, 6, 300_000).astype(np.int32)
+    given = xs.astype({"bytes": np.int8, "places": np.float32}.get(entry, np.int32))
+    expected = np.flatnonzero(xs > 0) if entry == "places" else given[xs > 0]
+    for _ in range(20):
+        (found,) = program.call(entry, [given], thresholds={f"{entry}.chunk": 70}, threads=2)
+        np.testing.assert_array_equal(found, expected)

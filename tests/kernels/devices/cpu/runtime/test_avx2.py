@@ -3,60 +3,81 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from soac.ir import scalar
+from soac.ir.types import Prim
 from soac.kernels.devices.cpu.runtime import jit
-from soac.kernels.devices.cpu.runtime.avx2 import COMPRESS, for_avx2, has_avx2_alone
+from soac.kernels.devices.cpu.runtime.avx2 import for_avx2, has_avx2_alone
+from soac.kernels.lanes.kept_stores import keeping, keeping_counted
+from soac.kernels.llvm.convert import convert
+from soac.kernels.llvm.text import Code, Module, Vec
 
 HERE = jit.host()
 AVX2 = replace(HERE, cpu="x86-64-v3", features="+avx2,+bmi,+bmi2,+popcnt")
-KINDS = [(32, 8), (32, 16), (64, 4), (64, 8)]
+KINDS = [(8, 64), (8, 8), (8, 4), (16, 32), (16, 64), (16, 8), (32, 8), (32, 16), (64, 4), (64, 8), (64, 64)]
+SOURCES = ["whole", "exactly", "counted", "many"]
+START, STRIDE = 7, 3
 
 
-def module(bits: int, lanes: int) -> str:
-    """A function that stores the elements of a vector that a word of bits keeps, side by side."""
-    t, flags, kind = f"<{lanes} x i{bits}>", f"<{lanes} x i1>", f"v{lanes}i{bits}"
-    steps = ", ".join(f"i32 {lane}" for lane in range(lanes))
-    return f"""
-declare {t} @{COMPRESS}.{kind}({t}, {flags}, {t})
-declare void @llvm.masked.store.{kind}.p0({t}, ptr, i32, {flags})
-declare i64 @llvm.ctpop.i64(i64)
+def module(bits: int, lanes: int, source: str) -> str:
+    """A function that stores what a word of bits keeps of a vector, or of numbers that count, side by side."""
+    t, made = f"<{lanes} x i{bits}>", Module()
+    if source in ("counted", "many"):
+        name = keeping_counted(made, lanes, Prim(f"i{bits}"), STRIDE)
+        call = f"call void @{name}(i{bits} {START}, i64 %mask, ptr %out, i1 {'true' if source == 'many' else 'false'})"
+    else:
+        name = keeping(made, lanes, bits, source == "exactly")
+        call = f"call void @{name}({t} %x, i64 %mask, ptr %out)"
+    return f"""{made.text()}
 define void @keep(ptr %out, ptr %a, i64 %mask) {{
   %x = load {t}, ptr %a, align 1
-  %some = trunc i64 %mask to i{lanes}
-  %keep = bitcast i{lanes} %some to {flags}
-  %r = call {t} @{COMPRESS}.{kind}({t} %x, {flags} %keep, {t} poison)
-  %count64 = call i64 @llvm.ctpop.i64(i64 %mask)
-  %count = trunc i64 %count64 to i32
-  %one = insertelement <{lanes} x i32> poison, i32 %count, i64 0
-  %counts = shufflevector <{lanes} x i32> %one, <{lanes} x i32> poison, <{lanes} x i32> zeroinitializer
-  %front = icmp ult <{lanes} x i32> <{steps}>, %counts
-  call void @llvm.masked.store.{kind}.p0({t} %r, ptr %out, i32 1, {flags} %front)
+  {call}
   ret void
-}}"""
+}}
+attributes #0 = {{ nounwind }}
+"""
 
 
 @pytest.mark.parametrize("target", [HERE, AVX2], ids=["as the processor has it", "AVX2"])
+@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize(("bits", "lanes"), KINDS)
 @pytest.mark.skipif(not HERE.triple.startswith("x86_64"), reason="AVX2 is of x86")
-def test_what_is_kept_comes_first(target: jit.Host, bits: int, lanes: int) -> None:
-    code = jit.load_object(jit.compile_object((module(bits, lanes),), target), ("keep",))
+def test_what_is_kept_comes_first(target: jit.Host, bits: int, lanes: int, source: str) -> None:
+    """What may overwrite more writes no more than a vector, and what may not, nothing behind what is kept."""
+    code = jit.load_object(jit.compile_object((module(bits, lanes, source),), target), ("keep",))
     assert code is not None
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)(code.address("keep"))
-    xs = np.arange(1, lanes + 1).astype(f"u{bits // 8}") * np.array(0x01010101, f"u{bits // 8}")
-    for mask in (*range(0, 1 << lanes, 1 if lanes < 16 else 37), (1 << lanes) - 1):
-        got = np.zeros_like(xs)
+    dtype, whole = np.dtype(f"u{bits // 8}"), (1 << lanes) - 1
+    xs = (np.arange(1, lanes + 1) * 5).astype(dtype)
+    values = (np.arange(lanes) * STRIDE + START).astype(dtype) if source in ("counted", "many") else xs
+    draws = np.random.default_rng(lanes).integers(0, 1 << 63, 40).tolist()
+    for mask in {
+        0,
+        1,
+        whole,
+        whole - 1,
+        whole >> 1,
+        *(draw & whole for draw in draws),
+        *(k & whole for k in range(40)),
+    }:
+        got = np.full(2 * lanes, 99, dtype)
         run(int(got.ctypes.data), int(xs.ctypes.data), mask)
-        kept = xs[[mask >> lane & 1 == 1 for lane in range(lanes)]]
-        assert np.array_equal(got, np.concatenate([kept, np.zeros(lanes - len(kept), xs.dtype)]))
+        kept = values[[mask >> lane & 1 == 1 for lane in range(lanes)]]
+        assert np.array_equal(got[: len(kept)], kept)
+        first = lanes if source in ("whole", "many") else len(kept)
+        assert (got[first:] == 99).all()
 
 
+@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize(("bits", "lanes"), KINDS)
-def test_no_vector_is_stored_lane_by_lane(bits: int, lanes: int) -> None:
-    assert COMPRESS not in for_avx2(module(bits, lanes))
+def test_no_vector_is_moved_lane_by_lane(bits: int, lanes: int, source: str) -> None:
+    assert "vector.compress" in module(bits, lanes, source)
+    assert "@llvm.experimental.vector.compress" not in for_avx2(module(bits, lanes, source)).partition("define")[2]
     assert for_avx2("define void @f() { ret void }") == "define void @f() { ret void }"
 
 
@@ -112,3 +133,58 @@ def test_stores_of_whole_registers_have_no_mask() -> None:
     assert text.count("store <8 x float>") == 2
     assert "call void @llvm.masked.store.v16f32" not in text
     assert "@llvm.masked.load.v16f32" in text, "these are loads of one instruction"
+
+
+def conversion(source: Prim, target: Prim, lanes: int) -> str:
+    """A function that converts vectors of numbers, and lengthens what is shorter than 64 bits first."""
+    code = Code(Module())
+    v = Vec(code, lanes)
+    x = code.op(f"load {v.type(source)}, ptr %a, align 1")
+    longer = Prim.I64 if source is Prim.I32 else source
+    code.do(f"store {v.type(target)} {convert(v, longer, target, convert(v, source, longer, x))}, ptr %out, align 1")
+    body = f"define void @run(ptr %out, ptr %a) {{\n{code.text()}  ret void\n}}"
+    return f"{code.module.text()}\n{body}\nattributes #0 = {{ nounwind }}\n"
+
+
+EDGES = {
+    Prim.F64: [
+        0.0, -0.0, 0.99, -0.99, 1.5, -1.5, 2.0**51 - 0.5, 2.0**51, -(2.0**51), 2.0**53 + 2, -(2.0**62), 2.0**63,
+        -(2.0**63), 1e300, -1e300, math.inf, -math.inf, math.nan, 5e-324, 4503599627370495.5,
+    ],
+    Prim.F32: [
+        0.0, -0.5, 1.75, -8388607.5, 2.0**24 + 2, 2.0**51, -(2.0**52), 2.0**63, -(2.0**63), 3e38, math.inf, -math.inf,
+        math.nan,
+    ],
+    Prim.I64: [
+        0, 1, -1, 2**31, -(2**31), 2**32, -(2**32) - 1, 2**52, 2**53 + 1, -(2**53) - 1, 2**62 + 2**8, 2**63 - 1,
+        -(2**63), 2**63 - 513, 1234567890123456789,
+    ],
+    Prim.I32: [0, 1, -1, 2**31 - 1, -(2**31)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", [HERE, AVX2], ids=["as the processor has it", "AVX2"])
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+@pytest.mark.parametrize(
+    ("source", "to"),
+    [(Prim.F64, Prim.I64), (Prim.F32, Prim.I64), (Prim.I64, Prim.F64), (Prim.I64, Prim.F32), (Prim.I32, Prim.F64)],
+)
+@pytest.mark.skipif(not HERE.triple.startswith("x86_64"), reason="AVX2 is of x86")
+def test_conversions_of_64_bits_are_exact(target: jit.Host, source: Prim, to: Prim, lanes: int) -> None:
+    """Of vectors whose numbers are all near zero, and of vectors where one is not."""
+    code = jit.load_object(jit.compile_object((conversion(source, to, lanes),), target), ("run",))
+    assert code is not None
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address("run"))
+    own, other = (np.dtype(prim.value.replace("f", "float").replace("i", "int")) for prim in (source, to))
+    for edge in EDGES[source]:
+        for few in (1, lanes):
+            xs = np.array([edge] * few + [k - 3 for k in range(lanes - few)]).astype(own)
+            got = np.zeros(lanes, other)
+            run(int(got.ctypes.data), int(xs.ctypes.data))
+            expected = [scalar.convert(source, to, x) for x in xs.tolist()]
+            np.testing.assert_array_equal(got, np.array(expected, other))
+
+
+def test_integers_that_were_shorter_are_converted_as_these() -> None:
+    assert "soac.of_i64" in for_avx2(conversion(Prim.I64, Prim.F64, 8))
+    assert "soac.of_i64" not in for_avx2(conversion(Prim.I32, Prim.F64, 8))
