@@ -8,7 +8,7 @@ threads. What has no kernel form is kept and interpreted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 
 from ..ir import core
@@ -30,6 +30,7 @@ from .lower_parts import left_out
 from .schedule.by_hand import launch_by_hand
 from .schedule.cpu import lanes_over_rows, seghist, segmap
 from .schedule.cpu.filters import counting, counts_apart, filters_in
+from .schedule.cpu.rows_and_columns import Pair, pairs_in, run_pair
 from .schedule.cpu.scan_and_map import followers_in, run_both
 from .schedule.cpu.scans_together import scans_together
 from .schedule.cpu.segmap import SEGSCATTER, sequential
@@ -140,14 +141,15 @@ def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) 
         h.filters, h.turned = filters_in(stms, result), turned_in(stms, result)
         h.followers = followers_in(stms, result, h.filters)
     guards, waiting = comparisons(Body(stms, ())), {one.scan.pat[0].name for one in h.followers.values()}
-    for stm in stms:
+    pairs = pairs_in(stms, guards) if h.machine.name == CPU.name else dict[Name, Pair]()
+    waiting |= {pair.first.pat[0].name for pair in pairs.values()}
+
+    def emit(stm: Stm) -> None:
         match stm.exp:
             case core.If(Var(cond), then, orelse) if cond in guards:
                 way = guards[cond][0]
                 sides = (lower_side(h, stm, then, (way, True)), lower_side(h, stm, orelse, (way, False)))
                 h.emit(stm.pat, HostIf(Var(cond), *sides), stm.loc)
-            case core.SegScan() if stm.pat[0].name in waiting:
-                pass
             case core.SegMap() | core.SegRed() if stm.pat[0].name in h.followers:
                 lower_both(h, h.followers[stm.pat[0].name])
             case _ if stm.pat and stm.pat[0].name in h.replaced:
@@ -155,6 +157,13 @@ def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) 
                     lower_stm(h, other)
             case _:
                 lower_stm(h, stm)
+
+    for stm in stms:
+        name = stm.pat[0].name if stm.pat else None
+        if name is not None and name in pairs:
+            lower_pair(h, pairs[name], guards, emit)
+        elif name not in waiting:
+            emit(stm)
     h.filters, h.turned, h.followers = filters, turned, followers
     done, h.out = tuple(h.out), saved
     return done
@@ -210,6 +219,20 @@ def lower_both(h: HostBuilder, one: Follower) -> None:
     else:
         lower_stm(h, one.scan)
         lower_stm(h, one.map)
+
+
+def lower_pair(h: HostBuilder, pair: Pair, guards: Container[Name], emit: Callable[[Stm], None]) -> None:
+    """Emits reductions of the rows and columns of a matrix, in one pass where that is possible."""
+    observe = h.observe
+
+    def apart(renamed: Stm, stm: Stm) -> None:
+        h.observe = lambda one: observe(replace(one, stm=stm) if one.stm is renamed else one)
+        emit(renamed)
+        h.observe = observe
+
+    if tried(h, lambda: run_pair(h, pair, guards, apart)) is not None:
+        apart(pair.first, pair.first)
+        apart(pair.second, pair.second)
 
 
 def turned_in(stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Mapping[Name, Stm]:

@@ -33,6 +33,7 @@ from .columns import with_columns
 from .lanes_kernel import LanesKernel, chunk_length, first_chunk, launch_lanes, sized
 from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels, needed
 from .points_as_they_lie import Joined, joined_kernel, launch_joined
+from .rows_side_by_side import is_large, matrix_of_rows, side_by_side_kernel
 from .segred import SPLIT_K, STREAMED, in_chunks
 from .short_rows import SHORT_ROW, loops, short_row
 from .split_k import as_segred, is_narrow, reads_columns
@@ -231,6 +232,27 @@ def is_long_to_spread(s: Points, spread: Made) -> Atom:
     return h.choice(few, is_positive(h, gathered), pays, "pays")
 
 
+def can_be_side_by_side(s: Points) -> Name | str:
+    """The matrix whose rows are reduced, if there is one; else why not."""
+    if s.spread is None or gives_arrays(s.exp):
+        return "not a reduction for each point"
+    return matrix_of_rows(s.exp) or "does not read rows of one matrix"
+
+
+def are_large_rows(s: Points, matrix: Name) -> Atom:
+    """bool: is the matrix large, and are lanes over the elements of a row cheaper?"""
+    assert s.spread is not None
+    long = is_long_to_spread(s, s.spread)
+    return long if long == FALSE else s.h.choice(is_large(s.h, s.h.types[matrix]), long, FALSE, "rows")
+
+
+def launch_rows(s: Points, _matrix: Name) -> None:
+    """A block for some rows."""
+    h, (*outer, n) = s.h, s.exp.space.widths
+    made = side_by_side_kernel(s)
+    h.launch(made, h.product((*outer, h.ceil_div(n, ROWS))), h.product((*outer, n)), made.cost / ROWS, s.stm.loc)
+
+
 def launch_a_point(s: Segop[core.SegMap], spread: Made) -> None:
     """A block for each point."""
     points = s.h.product(s.exp.space.widths)
@@ -327,6 +349,7 @@ POINTS: Table = (
     Schedule("panels", pack, can_pack_points, are_enough_to_pack),
     Schedule("unroll-and-jam", launch_found, can_jam_points, are_enough_to_jam),
     Schedule("lanes, results apart", launch_found, can_make_apart, are_small),
+    Schedule("rows side by side", launch_rows, can_be_side_by_side, are_large_rows),
     Schedule("block a point", launch_a_point, can_spread, is_long_to_spread),
     Schedule("points as they lie", launch_joined, can_join),
     Schedule("lanes over rows", launch_looped, can_loop, are_short),

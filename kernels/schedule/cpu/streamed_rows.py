@@ -14,7 +14,7 @@ The order of the sum stays within a chunk.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ....ir import core
@@ -89,6 +89,14 @@ def chunks_of_rows(h: HostBuilder, exp: core.SegRed, most: Atom) -> tuple[Atom, 
     return h.op(Op.MAX, h.ceil_div(rows, length), i64(1), base="chunks"), length
 
 
+Given = Callable[[Builder, list[Operand]], list[dict[Name, Value]]]
+"""What is there of some rows of the matrix, by name, before the sums take them in."""
+
+
+def nothing(_b: Builder, rows: list[Operand]) -> list[dict[Name, Value]]:
+    return [{} for _ in rows]
+
+
 @dataclass(slots=True)
 class Stream:
     """A kernel under construction: the columns of its block are `first` to `last`, of which it holds `sums` for each of
@@ -100,6 +108,7 @@ class Stream:
     last: Operand
     results: Operand
     sums: list[ArrayRef]
+    given: Given
 
     @contextmanager
     def columns(self) -> Iterator[Operand]:
@@ -129,7 +138,13 @@ class Stream:
 
 
 def streamed_kernel(
-    h: HostBuilder, exp: core.SegRed, partial: list[Name], length: Atom, chunk_of_columns: Atom, base: str
+    h: HostBuilder,
+    exp: core.SegRed,
+    partial: list[Name],
+    length: Atom,
+    chunk_of_columns: Atom,
+    base: str,
+    given: Given = nothing,
 ) -> Made:
     """A block for each chunk of columns of a chunk of rows, whose `length` is that of a chunk of rows."""
     b, (*outer, (_, width), along) = h.builder(), exp.space.dims
@@ -143,7 +158,7 @@ def streamed_kernel(
     parts = [output(b, name) for name in partial]
     sums = [b.alloc("sums", part.mem.prim, (results, b.add(most, i64(PAD))), Mode.BLOCK.space) for part in parts]
     neutral = [b.operand(a) for r in exp.reds for a in r.neutral]
-    stream = Stream(b, exp, first, last, results, sums)
+    stream = Stream(b, exp, first, last, results, sums, given)
     with stream.rows() as at, stream.columns() as j:
         for place, ne in zip(stream.places(at, j), neutral, strict=True):
             b.emit(kir.Store(*place, ne))
@@ -166,8 +181,8 @@ def streamed_kernel(
 def _take_in(s: Stream, rows: list[Operand]) -> None:
     """The sums take in some rows of the matrix: what all rows of results share is computed before their loop."""
     b, exp, along = s.b, s.exp, s.exp.space.indices[-1]
-    envs: list[dict[Name, Value]] = [{along: row} for row in rows]
-    varying, of_row = {along}, dependents(exp.body.stms, set(exp.space.indices[:-2]))
+    envs = [{along: row, **of_row} for row, of_row in zip(rows, s.given(b, rows), strict=True)]
+    varying, of_row = set(envs[0]), dependents(exp.body.stms, set(exp.space.indices[:-2]))
     with s.columns() as j:
         _jam(s, [stm for stm in exp.body.stms if of_row.isdisjoint(p.name for p in stm.pat)], varying, envs)
         with s.rows() as at:
