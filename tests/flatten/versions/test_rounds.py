@@ -148,7 +148,8 @@ def test_what_is_overwritten_counts_for_nothing() -> None:
 def test_many_short_rows_are_not_gone_through_in_a_collective(n: int, d: int, of_sums: bool, of_elements: bool) -> None:
     """Elements that are mapped as they lie have no rows."""
     source = """
-    entry sums [n][d] (xs: [n][d]f64): [n][d]f64 = loop xs for _i < 9 do map (\\r -> let s = f64.sum r in map (/ s) r) xs
+    entry sums [n][d] (xs: [n][d]f64): [n][d]f64 = loop xs for _i < 9 do
+      map (\\r -> let s = f64.sum r in map (/ s) r) xs
     entry elements [n][d] (xs: [n][d]f64): [n][d]f64 = loop xs for _i < 9 do
       let s = f64.sum (flatten xs) in map (map (/ s)) xs
     """
