@@ -48,7 +48,8 @@ def narrow_divisions(kernel: Kernel) -> Kernel:
         return kernel
     facts, scalars = find_facts(kernel.body), {var.name: var for var in kernel.scalars if var.prim in ASSUMED}
     narrower = _Narrower(find_intervals(kernel.body), facts)
-    chosen = {name: scalars[name] for name in _terms(kernel.body, narrower.wide(kernel.body)) if name in scalars}
+    terms = _terms(kernel.body, narrower.wide(kernel.body))
+    chosen = {name: var for name, var in scalars.items() if name in terms}
     if chosen:
         assumed = find_intervals(kernel.body, {name: ASSUMED[var.prim] for name, var in chosen.items()})
         narrower.guarded = _Narrower(assumed, facts), tuple(chosen.values())
