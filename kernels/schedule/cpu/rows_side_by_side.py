@@ -52,6 +52,13 @@ def is_large(h: HostBuilder, matrix: Type) -> Atom:
     return h.op(Op.GE, side, i64(LEAST_SIDE), base="large")
 
 
+def launch_rows(s: Segop[SegMap], _matrix: Name) -> None:
+    """A block for some rows."""
+    h, (*outer, n) = s.h, s.exp.space.widths
+    made = side_by_side_kernel(s)
+    h.launch(made, h.product((*outer, h.ceil_div(n, ROWS))), h.product((*outer, n)), made.cost / ROWS, s.stm.loc)
+
+
 def side_by_side_kernel(s: Segop[SegMap]) -> Made:
     """A block for `ROWS` points along the innermost dimension."""
     b, (*outer, (_, width)) = s.h.builder(), s.exp.space.dims

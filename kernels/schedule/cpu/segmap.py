@@ -33,7 +33,7 @@ from .columns import with_columns
 from .lanes_kernel import LanesKernel, chunk_length, first_chunk, launch_lanes, sized
 from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels, needed
 from .points_as_they_lie import Joined, joined_kernel, launch_joined
-from .rows_side_by_side import is_large, matrix_of_rows, side_by_side_kernel
+from .rows_side_by_side import is_large, launch_rows, matrix_of_rows
 from .segred import SPLIT_K, STREAMED, in_chunks
 from .short_rows import SHORT_ROW, loops, short_row
 from .split_k import as_segred, is_narrow, reads_columns
@@ -244,13 +244,6 @@ def are_large_rows(s: Points, matrix: Name) -> Atom:
     assert s.spread is not None
     long = is_long_to_spread(s, s.spread)
     return long if long == FALSE else s.h.choice(is_large(s.h, s.h.types[matrix]), long, FALSE, "rows")
-
-
-def launch_rows(s: Points, _matrix: Name) -> None:
-    """A block for some rows."""
-    h, (*outer, n) = s.h, s.exp.space.widths
-    made = side_by_side_kernel(s)
-    h.launch(made, h.product((*outer, h.ceil_div(n, ROWS))), h.product((*outer, n)), made.cost / ROWS, s.stm.loc)
 
 
 def launch_a_point(s: Segop[core.SegMap], spread: Made) -> None:
