@@ -76,8 +76,8 @@ def accumulates(stms: tuple[KStm, ...]) -> bool:
 
 
 def fitted(kernel: Kernel, registers: int) -> Kernel:
-    """The kernel for a processor with `registers` bytes of vector registers: with as many groups at once as leave room for
-    the accumulators of their loops; as it is where results depend on how many there are."""
+    """The kernel for a processor with `registers` bytes of vector registers: with as many groups at once as leave room
+    for the accumulators of their loops; as it is where results depend on how many there are."""
     lanes = kernel.lanes
     if lanes is None or lanes.unroll == 1 or depends_on_lanes(kernel):
         return kernel
