@@ -89,7 +89,7 @@ def for_avx2(text: str) -> str:
         return f"call {t} @{name}(ptr {at}, {flags} {mask})"
 
     def integers(found: re.Match[str]) -> str:
-        made.append(f"\ndeclare <{found[1]} x double> @llvm.trunc.v{found[1]}f64(<{found[1]} x double>)\n")
+        declared.append(f"declare <{found[1]} x double> @llvm.trunc.v{found[1]}f64(<{found[1]} x double>)")
         return _near_first(*found.groups())
 
     def floats(found: re.Match[str]) -> str:
@@ -98,14 +98,14 @@ def for_avx2(text: str) -> str:
         masked[found[1]] = _of_integers(int(found[1]))
         return f"call <{found[1]} x double> @soac.of_i64.v{found[1]}(<{found[1]} x i64> {found[2]})"
 
-    masked, short = dict[str, str](), frozenset(LENGTHENED.findall(text))
+    declared, masked, short = list[str](), dict[str, str](), frozenset(LENGTHENED.findall(text))
     text = OF_INTEGERS.sub(floats, TO_INTEGERS.sub(integers, text))
     text = LOAD.sub(load, STORE.sub(store, KEEPS.sub(keeps, text)))
     made += masked.values()
-    if not made:
+    if not made and not declared:
         return text
     text += "".join(made)
-    needed = dict.fromkeys(line for line in (*HELPERS.split("\n"), *DECLARED.findall(text)) if line)
+    needed = dict.fromkeys(line for line in (*HELPERS.split("\n"), *declared, *DECLARED.findall(text)) if line)
     text = DECLARED.sub("", text)
     return text + "".join(line + "\n" for line in needed if line not in text)
 

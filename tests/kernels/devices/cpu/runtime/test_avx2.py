@@ -188,3 +188,10 @@ def test_conversions_of_64_bits_are_exact(target: jit.Host, source: Prim, to: Pr
 def test_integers_that_were_shorter_are_converted_as_these() -> None:
     assert "soac.of_i64" in for_avx2(conversion(Prim.I64, Prim.F64, 8))
     assert "soac.of_i64" not in for_avx2(conversion(Prim.I32, Prim.F64, 8))
+
+
+def test_what_a_module_has_declared_is_not_declared_again() -> None:
+    declared = "declare <8 x double> @llvm.trunc.v8f64(<8 x double>)"
+    for text in (conversion(Prim.F64, Prim.I64, 8), f"{declared}\n{conversion(Prim.F64, Prim.I64, 8)}"):
+        assert for_avx2(text).count(declared) == 1
+        jit.verified(for_avx2(text))
