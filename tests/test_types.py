@@ -14,7 +14,7 @@ STRICT = ("ir", "flatten")
 VERSION = (3, 11)  # `pythonVersion`: what other versions install of NumPy has stubs that this one cannot read
 
 
-@pytest.mark.whole
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("basedpyright") is None, reason="basedpyright is not installed")
 @pytest.mark.skipif(sys.version_info[:2] != VERSION, reason=f"types are checked on Python {VERSION[0]}.{VERSION[1]}")
 def test_strict_packages() -> None:
