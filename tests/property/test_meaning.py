@@ -71,7 +71,7 @@ def test_programs_have_all_features() -> None:
     assert not [feature.value for feature in Feature if found[feature] < 0.05 * count]
 
 
-@settings(ACCEPTED, max_examples=15)
+@settings(ACCEPTED, max_examples=10)
 @given(cases())
 def test_the_law_on_examples_of_hypothesis(case: Case) -> None:
     for mode in Mode:
