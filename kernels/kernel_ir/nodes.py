@@ -173,7 +173,7 @@ class BlockScan:
 
     `scanned` is per thread and visible in `after`; `carry_out` is uniform and visible after the statement: the
     combination of `carry` with all values in order (`carry` itself if the range is empty). `is_long` as in
-    `BlockReduce`. `free`: of an array that `after` stores to, what lies behind the element that is stored and below
+    `BlockReduce`. `free`: of an array that `after` stores to, what follows the element that is stored and below
     this place may be overwritten, too: what is read of it is stored first."""
 
     scanned: tuple[KVar, ...]

@@ -1,6 +1,6 @@
-"""Stores of what is kept, in lanes: what a vector keeps is moved to its front, and stored as it lies. No branch.
+"""Stores of what is kept, in lanes: what a vector keeps is moved to its front and stored there. No branch.
 
-Where what lies behind may be overwritten, whole vectors are stored, each from where the one before has its last element
+Where what follows may be overwritten, whole vectors are stored, each from where the one before has its last element
 that is kept; else as many elements as are kept. Both are functions, which processors may have in other ways
 (`kernels/devices/cpu/runtime/avx2.py`).
 """
@@ -155,7 +155,7 @@ def ones(code: Code, word: str) -> str:
 
 
 def _column(e: Lanes, value: LaneValue) -> Linear | tuple[str, ...]:
-    """A value as it lies in memory, written out, as integers; what counts with the lanes stays as it is."""
+    """A value as memory has it, written out, as integers; what counts with the lanes stays as it is."""
     if isinstance(value, Linear):
         return value
     element = memory_type(value.prim)

@@ -345,7 +345,7 @@ def _part(
     free: Operand,
 ) -> tuple[kir.KVar, ...]:
     """The scan of a chunk, which stores what it keeps; gives the totals. What is stored is computed behind the scan if
-    it is made of what is scanned. What lies below `free` others store to only behind this block: all of it where it is
+    it is made of what is scanned. What is below `free` others store to only behind this block: all of it where it is
     alone, as they wait for its total."""
     exp, op, index = s.exp, k_lambda(b, s.exp.scans), b.fresh("j", Prim.I64)
     values, (names, _), where = values_of(one), names_of(one.scan), _counting(one)

@@ -188,7 +188,7 @@ def panels_over_chunk(
 ) -> None:
     """The kernel of a block: `height` rows, a chunk of the innermost dimension."""
     rows, n, outer = b.operand(space.widths[-2]), b.operand(space.widths[-1]), space.dims[:-2]
-    groups = b.op(Op.QUOT, Prim.I64, b.add(rows, b.sub(height, i64(1))), height, base="groups")
+    groups = ceil_div(b, rows, height)
     point, number = split_chunk(b, space.dims[:-1], ceil_div(b, n, CHUNK))
     first = b.mul(b.op(Op.REM, Prim.I64, point, groups, base="group"), height)
     at = bind_space(b, SegSpace(outer), b.op(Op.QUOT, Prim.I64, point, groups))
@@ -429,7 +429,7 @@ def launch_panels(s: Segop[core.SegMap], each: float) -> None:
     chunks = h.product((*outer, h.ceil_div(n, CHUNK)))
     height = height_of(s, rows, chunks)
     panels_over_chunk(b, h.names, s.exp.space, s.exp.body, s.outs, b.operand(height))
-    blocks = h.op(Op.MUL, chunks, h.op(Op.QUOT, h.op(Op.ADD, rows, h.op(Op.SUB, height, i64(1))), height))
+    blocks = h.op(Op.MUL, chunks, h.ceil_div(rows, height))
     h.launch(h.finish(b, s.base), blocks, h.product(s.exp.space.widths), each, s.stm.loc)
 
 

@@ -103,9 +103,10 @@ def jam_over_chunk(b: Builder, space: SegSpace, chunk: Chunk, body: Body, outs: 
             b.emit(kir.KIf(b.op(Op.LT, Prim.I64, number_r, count), tuple(stores), ()))
 
 
-def ceil_div(b: Builder, x: Operand, size: int) -> Operand:
+def ceil_div(b: Builder, x: Operand, size: Operand | int) -> Operand:
     """How many groups of `size` there are of `x`, the last of which may be smaller."""
-    return b.op(Op.QUOT, Prim.I64, b.add(x, i64(size - 1)), i64(size), base="groups")
+    by = i64(size) if isinstance(size, int) else size
+    return b.op(Op.QUOT, Prim.I64, b.add(x, b.sub(by, i64(1))), by, base="groups")
 
 
 @dataclass(frozen=True, slots=True)
