@@ -23,7 +23,7 @@ from ...ir.records import dataclass
 from ...ir.recursion import too_many_calls
 from ...ir.types import Atom, Const, Name, Var
 from ..host_ir.liveness import conjunction, dead_after
-from ..host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch
+from ..host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch, Over
 from ..host_ir.timing_events import Begin, End, Event, Note
 from .device import Device, OutOfMemory, default_of
 from .run_errors import check_bounds, room_error, show_scalar
@@ -274,7 +274,7 @@ class HostCompiler:
             case core.Replicate(shape, value):
                 widths, get, prim = self.shape(shape), self.get(value), stm.pat[0].type.prim
                 return lambda env, run: run.device.replicate(widths(env), env[get], prim)
-            case core.Scratch(type_):
+            case core.Scratch(type_) | Over(type_):
                 widths = self.shape(type_.shape)
                 return lambda env, run: run.device.scratch(type_.prim, widths(env))
             case core.ArrayLit(elems, row):

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...ir import core
-from ...ir.core import ForLoop
+from ...ir.core import ForLoop, Param
 from ...ir.ops import Op
 from ...ir.traverse import free_names
 from ...ir.types import Name, Prim, Var
-from .nodes import HostBody, HostCall, HostIf, HostLoop, Interpret, Launch
+from .nodes import HostBody, HostCall, HostIf, HostLoop, Interpret, Launch, Over
 
 
-def dead_after(body: HostBody) -> list[tuple[Name, ...]]:
-    """For each statement, the arrays bound in this body that nothing uses after it."""
-    own = {p.name for stm in body.stms for p in stm.pat if p.type.shape}
+def dead_after(body: HostBody, params: tuple[Param, ...] = ()) -> list[tuple[Name, ...]]:
+    """For each statement, the arrays bound in this body that nothing uses after it; also those that a loop carries, as
+    `params`, if it is the loop's."""
+    own = {p.name for p in (*params, *(p for stm in body.stms for p in stm.pat)) if p.type.shape}
     live = {a.name for a in body.result if isinstance(a, Var)}
     dead: list[tuple[Name, ...]] = []
     for stm in reversed(body.stms):
@@ -35,6 +36,8 @@ def uses(exp: Any) -> set[Name]:
             return {*arrays, *(a.name for a in (blocks, units, *scalars) if isinstance(a, Var))}
         case Interpret(_, _, args):
             return set(args)
+        case Over(type_, operand):
+            return {operand, *(d.name for d in type_.shape if isinstance(d, Var))}
         case HostCall(_, args):
             return {a.name for a in args if isinstance(a, Var)}
         case HostIf(cond, then, orelse):

@@ -13,7 +13,7 @@ from ...ir.core import ForLoop, Param, WhileLoop
 from ...ir.errors import Loc
 from ...ir.records import dataclass
 from ...ir.show import show_atom, show_exp, show_size, show_type
-from ...ir.types import Atom, Name
+from ...ir.types import Atom, Name, Type
 from ..kernel_ir.nodes import Kernel
 
 
@@ -75,7 +75,16 @@ class HostCall:
     args: tuple[Atom, ...]
 
 
-HostExp = core.Basic | Launch | Interpret | HostIf | HostLoop | HostCall
+@dataclass(frozen=True, slots=True)
+class Over:
+    """`scratch t over x`: memory for an array of a type, that of `operand` if it has that type and nothing else refers
+    to it."""
+
+    type: Type
+    operand: Name
+
+
+HostExp = core.Basic | Launch | Interpret | HostIf | HostLoop | HostCall | Over
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +202,8 @@ def _show_exp(exp: HostExp, depth: int) -> str:
             return f"launch {kernel}[{show_size(blocks)}]({args}){sizes}"
         case Interpret(fun, _, _, why):
             return f"interpret -- {why}\n{pad}  {show_exp(fun.body.stms[0].exp)}"
+        case Over(type_, operand):
+            return f"scratch {show_type(type_)} over {operand}"
         case HostCall(function, args):
             return f"call {function}({', '.join(map(show_atom, args))})"
         case HostIf(cond, then, orelse):

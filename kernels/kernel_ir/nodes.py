@@ -465,9 +465,10 @@ class Kernel:
 
     `collective`: what executes the body, a block or a single warp; its threads are those of `Threads` loops and
     collectives, and its fences order no more than them. `block` is the number of the executing one (i64). `arrays` are
-    GLOBAL and do not overlap, except that an array may stand twice only if it is never written. Call convention on the
-    CPU (DESIGN 2.6): `k(args, b0, b1, worker)` where `args` is a table of 8-byte slots: failure record, arena table,
-    arrays in order, scalars in order.
+    GLOBAL and do not overlap, except that an array may stand twice only if it is never written, and that the result
+    and the operand of one of the pairs `over` may be the same. Call convention on the CPU (DESIGN 2.6):
+    `k(args, b0, b1, worker)` where `args` is a table of 8-byte slots: failure record, arena table, arrays in order,
+    scalars in order.
 
     Passes for a CPU add `lanes`, and `streams`: the arrays that are written past the caches where the last scalar,
     `FAR`, holds.
@@ -482,6 +483,7 @@ class Kernel:
     collective: Level
     lanes: LaneShape | None = None
     streams: tuple[KArray, ...] = ()
+    over: tuple[tuple[KArray, KArray], ...] = ()
 
 
 FAR = KVar("far", Prim.BOOL)

@@ -100,6 +100,7 @@ def _kernel(r: _Reader) -> Kernel:
     scalars = r.listed(_var)
     lanes = _lanes(r) if r.took("lanes") else None
     streams = r.several(_array) if r.took("streams") else ()
+    over = r.several(lambda r: (_array(r), _array(r))) if r.took("over") else ()
     body = _block(r)
     sites: list[FailureSite] = []
     if r.took("sites", "{"):
@@ -107,7 +108,7 @@ def _kernel(r: _Reader) -> Kernel:
             r.source.integer()
             sites.append(_site(r))
         r.take("}")
-    return Kernel(name, block, arrays, scalars, body, tuple(sites), level, lanes, streams)
+    return Kernel(name, block, arrays, scalars, body, tuple(sites), level, lanes, streams, over)
 
 
 def _array_parameter(r: _Reader) -> KArray:

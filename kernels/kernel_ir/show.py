@@ -46,7 +46,8 @@ def _shape(kernel: Kernel) -> str:
     text, lanes = "", kernel.lanes
     if lanes is not None:
         text = f" lanes {lanes.width} x {lanes.unroll}" + _flags(peeled=lanes.peeled)
-    return text + (f" streams ({', '.join(a.name for a in kernel.streams)})" if kernel.streams else "")
+    text += f" streams ({', '.join(a.name for a in kernel.streams)})" if kernel.streams else ""
+    return text + (f" over ({', '.join(f'{r.name} {x.name}' for r, x in kernel.over)})" if kernel.over else "")
 
 
 def _site(site: FailureSite) -> str:

@@ -83,11 +83,11 @@ def _working_function(kernel: Kernel, far: bool) -> str:
 
 def _bind_parameters(e: Lanes) -> str:
     """Arrays and scalars as parameters of the working function."""
-    written = written_arrays(e.kernel)
+    written, over = written_arrays(e.kernel), {array for pair in e.kernel.over for array in pair}
     listed = ["ptr noalias %record", "ptr noalias %arena", "i64 %arena.used", "i64 %arena.size", "i64 %b0", "i64 %b1"]
     for k, array in enumerate(e.kernel.arrays):
         e.places[array] = Place(f"%a{k}", 0, None)
-        listed.append(f"ptr noalias{'' if array in written else ' readonly'} %a{k}")
+        listed.append(f"ptr{'' if array in over else ' noalias'}{'' if array in written else ' readonly'} %a{k}")
     for k, var in enumerate(e.kernel.scalars):
         e.env[var.name] = Uniform(var.prim, f"%x{k}")
         listed.append(f"{llvm_type(var.prim)} %x{k}")

@@ -12,6 +12,7 @@ from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.types import Atom, Const
 from ...analysis.cost import EXTENT
+from ...analysis.own_operands import own_operands
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import Builder
 from ..space import OPEN, Chunk, chunk_of, closed
@@ -59,7 +60,7 @@ def chunk_length(each: float) -> int:
     return 64 * max(1, min(1 << 10, round(BLOCK_WORK / max(each, 1e-3) / 64)))
 
 
-def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) -> None:
+def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc, scatters: bool = False) -> None:
     """A block for each chunk of the innermost dimension at each index of the outer ones, or at each group of `rows`
     indices of the last of these."""
     widths = space.widths
@@ -67,4 +68,5 @@ def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) 
         widths = (*widths[:-2], h.ceil_div(widths[-2], lanes.rows), widths[-1])
     blocks = h.op(Op.MUL, h.product(widths[:-1]), h.ceil_div(widths[-1], lanes.chunk))
     kernel = replace(lanes.made.kernel, body=closed(lanes.made.kernel.body, lanes.chunk))
+    kernel = kernel if scatters else replace(kernel, over=own_operands(kernel))
     h.launch(replace(lanes.made, kernel=kernel), blocks, h.product(space.widths), lanes.cost, loc)

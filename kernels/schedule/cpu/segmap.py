@@ -478,7 +478,7 @@ def segscatter(s: Segop[core.SegScatter], _: bool) -> None:
 
         lanes_over_chunk(b, exp.space, chunk, scatter)
 
-    launch_lanes(h, sized(s, fill, 1), exp.space, s.stm.loc)
+    launch_lanes(h, sized(s, fill, 1), exp.space, s.stm.loc, scatters=True)
     alias(h, s.stm, exp.dests)
 
 

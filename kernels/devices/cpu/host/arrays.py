@@ -12,7 +12,7 @@ from .....ir.core import Fix, Slice
 from .....ir.errors import Loc
 from .....ir.scalar import DTYPES
 from .....ir.types import Atom, Const
-from ....host_ir.nodes import HostStm
+from ....host_ir.nodes import HostStm, Over
 from .failure_sites import BoundsSite
 from .frame import (
     DATA,
@@ -220,6 +220,13 @@ def made(h: Emitter, stm: HostStm, shape: tuple[str, ...]) -> Array:
 def scratch(h: Emitter, stm: HostStm, exp: core.Scratch) -> None:
     """An array with memory that holds nothing yet."""
     made(h, stm, numbers(h, exp.type.shape))
+
+
+def scratch_over(h: Emitter, stm: HostStm, exp: Over) -> None:
+    """The same in the memory of an operand, if nothing else refers to that."""
+    array = declare_array(h, stm.pat[0], True)
+    set_sizes(h, array, numbers(h, exp.type.shape))
+    allocate(h, array, stm.loc, "over", h.arrays[exp.operand].pointer)
 
 
 def numbers(h: Emitter, atoms: tuple[Atom, ...]) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ from .frame import (
     write_scalar,
 )  # fmt: skip
 
-EmitBody = Callable[[Emitter, HostBody], None]
+EmitBody = Callable[[Emitter, HostBody, tuple[Param, ...]], None]
 OPEN = 2
 """Where the numbers of open calls start in `calls`."""
 
@@ -95,7 +95,7 @@ def define(outer: Emitter, callee: Callee, emit_body: EmitBody) -> str:
     )  # fmt: skip
     begin(h, fun)
     take(h, fun)
-    emit_body(h, fun.body)
+    emit_body(h, fun.body, ())
     give(h, fun)
     finish(h, callee)
     parameters = "(ptr %state, ptr %calls, ptr %given)"

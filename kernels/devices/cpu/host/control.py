@@ -1,8 +1,9 @@
 """Control of a native host program: branches, loops, guards, launches.
 
 Arrays that branches and loops bind are dense and have a reference of their own; what a body made and gave away is
-released at its end. An iteration makes the next values before it drops the last ones, so that two buffers take turns;
-what is small and used within it alone takes the memory that it had in the iteration before.
+released at its end. An iteration makes the next values before it drops the last ones, unless it has used them last
+before that, so that two buffers take turns, or one is enough (`host_ir/overwrite.py`); what is small and used within it
+alone takes the memory that it had in the iteration before.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from .frame import (
 )  # fmt: skip
 from .layout import BEGIN, END, Setting, setting_word
 
-EmitBody = Callable[[Emitter, HostBody], None]
+EmitBody = Callable[[Emitter, HostBody, tuple[Param, ...]], None]
 
 # ---- branches ----------------------------------------------------------------------------------------------------
 
@@ -52,7 +53,7 @@ def branch(h: Emitter, stm: HostStm, exp: HostIf, emit: EmitBody) -> None:
     code.branch(value(h, exp.cond), then, orelse)
     for label, body in ((then, exp.then), (orelse, exp.orelse)):
         code.label(label)
-        emit(h, body)
+        emit(h, body, ())
         for param, atom in zip(stm.pat, body.result, strict=True):
             if param.type.shape:
                 hand_over(h, arrays[param.name], operand(h, atom), atom in moved_results(h, body), stm.loc)
@@ -115,7 +116,7 @@ def loop(h: Emitter, stm: HostStm, exp: HostLoop, emit: EmitBody) -> None:
     code.branch(goes_on(h, exp.form, bound), turn, end)
     code.label(turn)
     h.loops += 1
-    emit(h, exp.body)
+    emit(h, exp.body, exp.params)
     h.loops -= 1
     next_values(h, exp, following, stm.loc)
     next_turn(h, exp.form)

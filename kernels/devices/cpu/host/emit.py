@@ -31,6 +31,7 @@ from ....host_ir.nodes import (
     HostStm,
     Interpret,
     Launch,
+    Over,
     statements,
 )
 from ....kernel_ir.nodes import FAR
@@ -51,6 +52,7 @@ from .arrays import (
     replicate,
     reshape,
     scratch,
+    scratch_over,
     set_sizes,
     update,
 )  # fmt: skip
@@ -109,7 +111,7 @@ def function(backend: Backend, module: Module, fun: HostFun, symbol: str, far: f
     h = Emitter(backend, Code(module), 2 + 2 * rank, first_setting, far=far, callees=callees_of(fun, symbol))
     open_calls(h)
     bind_params(h, fun)
-    emit_body(h, fun.body)
+    emit_body(h, fun.body, ())
     give_results(h, fun, results)
     backend.end(h)
     texts = [define(h, callee, emit_body) for callee in h.callees.values()]
@@ -205,9 +207,10 @@ def finish(h: Emitter, frame: int) -> None:
 # ---- statements --------------------------------------------------------------------------------------------------
 
 
-def emit_body(h: Emitter, body: HostBody) -> None:
-    """The statements, each followed by the release of the arrays that it used last."""
-    for stm, dead in zip(body.stms, dead_after(body), strict=True):
+def emit_body(h: Emitter, body: HostBody, params: tuple[Param, ...]) -> None:
+    """The statements, each followed by the release of the arrays that it used last, those among them that a loop
+    carries as `params`."""
+    for stm, dead in zip(body.stms, dead_after(body, params), strict=True):
         statement(h, stm)
         for name in dead:
             forget(h, name)
@@ -249,6 +252,8 @@ def statement(h: Emitter, stm: HostStm) -> None:
             replicate(h, stm, exp)
         case core.Scratch():
             scratch(h, stm, exp)
+        case Over():
+            scratch_over(h, stm, exp)
         case core.ArrayLit():
             array_literal(h, stm, exp)
         case core.Rearrange():

@@ -257,9 +257,9 @@ def obtain(h: Emitter, how: str, target: Array, source: Array, loc: Loc) -> None
     unless_memory(h, status, source, loc)
 
 
-def allocate(h: Emitter, array: Array, loc: Loc, how: str = "scratch") -> None:
-    """Memory for the sizes in the descriptor: `again` takes what was put by."""
-    status = ask(h, f"soac_host_{how}", "%state", array.pointer, str(array.rank), str(array.prim.bytes))
+def allocate(h: Emitter, array: Array, loc: Loc, how: str = "scratch", *others: str) -> None:
+    """Memory for the sizes in the descriptor: `again` takes what was put by, `over` that of another descriptor."""
+    status = ask(h, f"soac_host_{how}", "%state", array.pointer, *others, str(array.rank), str(array.prim.bytes))
     unless_memory(h, status, array, loc)
 
 

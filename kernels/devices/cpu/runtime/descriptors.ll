@@ -9,6 +9,7 @@ declare ptr @soac_host_take(ptr, i64)
 declare ptr @soac_host_data(ptr)
 declare i64 @soac_host_drop(ptr)
 declare void @soac_host_copy(ptr, ptr, ptr, i64, i64)
+declare i32 @memcmp(ptr, ptr, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i64 @llvm.smax.i64(i64, i64)
 declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
@@ -103,6 +104,23 @@ define i64 @soac_host_scratch(ptr %state, ptr %array, i64 %rank, i64 %element) {
   ret i64 0
 fail:
   ret i64 1
+}
+
+; As `scratch`, in the memory of `other` if that has these sizes, is dense, and nothing else refers to its buffer.
+define i64 @soac_host_over(ptr %state, ptr %array, ptr %other, i64 %rank, i64 %element) {
+  %buffer = load ptr, ptr %other
+  goto %new if icmp eq ptr %buffer, null
+  %references = load atomic i64, ptr %buffer acquire, align 8
+  goto %new if icmp ne i64 %references, 1
+  %bytes = call i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element)
+  %layout = mul i64 %rank, 16
+  %differs = call i32 @memcmp(ptr %array->Array.sizes, ptr %other->Array.sizes, i64 %layout)
+  goto %new if icmp ne i32 %differs, 0
+  call void @soac_host_alias(ptr %array, ptr %other, i64 %rank)
+  ret i64 0
+new:
+  %status = call i64 @soac_host_scratch(ptr %state, ptr %array, i64 %rank, i64 %element)
+  ret i64 %status
 }
 
 define internal i1 @dense(ptr %array, i64 %rank, i64 %element) {

@@ -46,6 +46,7 @@ FUNCTIONS = {
     **SHARED,
     "soac_host_put_by": ("void", ("ptr",)),
     "soac_host_again": ("i64", ("ptr", "ptr", "i64", "i64")),
+    "soac_host_over": ("i64", ("ptr", "ptr", "ptr", "i64", "i64")),
     "soac_host_set": ("void", ("i64", "i64", "i64")),
 }
 """The same on a CPU."""
