@@ -5,10 +5,10 @@
 
 A store of a whole line then reads no line before it: a map moves two bytes for each of its own where it moved three.
 Who reads the result next finds it in memory, as with results of this size it would anyhow. It concerns stores of
-whole vectors to arrays that the kernel does not read and that overwrite no operand, whose lines are in the caches; where
-a vector does not begin at a multiple of its size, the store is an ordinary one. Threads that compute much or loop do
-not wait for these stores, and scans of rows as they lie store some elements twice; their kernels have no second form.
-The bits are the same.
+whole vectors to arrays that the kernel does not read and that overwrite no operand, whose lines are there; where a
+vector does not begin at a multiple of its size, the store is an ordinary one. Threads that compute much or loop do not
+wait for these stores, and scans of rows as they lie store some elements twice; their kernels have no second form. The
+bits are the same.
 Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, section on non-temporal stores.
 """
 

@@ -2,7 +2,7 @@
 
     copy        to[.., r, c] = from[.., r, c]      row by row, a vector at a time where the rows lie so
     transpose   the same, where `from` is contiguous in r and `to` in c
-    thin        the same, where one of them is contiguous in c, and the other has steps of `WIDTHS` elements
+    points_w    the same, where one of them is contiguous in c, and the other has steps of w elements
 
 Of the outer dimensions, innermost first, `axes` holds size and strides of target and source.
 
@@ -29,19 +29,20 @@ SCALARS = (COLUMNS, TO_COLUMN, FROM_COLUMN, SIZE, TO_ROW, FROM_ROW, OUTER, FAR)
 AXES = KArray("axes", Prim.I64, Space.GLOBAL)
 
 
-WIDTHS = (2, 3, 4)
-"""Points of how many elements have code of their own, where they lie side by side."""
-
-
-def bulk_kernels() -> tuple[Kernel, ...]:
-    """With their lanes."""
-    made: list[Kernel] = []
-    for prim in WORDS:
-        several, one = (LaneShape(side(prim), unroll, True) for unroll in (4, 1))
-        made += [replace(copy(prim), lanes=several), replace(transpose(prim), lanes=one)]
-        made.append(replace(thin(prim), lanes=one))
-        made.append(replace(iota(prim, CHUNK // prim.bytes), lanes=several))
-    return tuple(made)
+def bulk_kernel(name: str) -> Kernel:
+    """`KIND_BYTES` with its lanes; KIND may be `iota`, too."""
+    kind, _, size = name.rpartition("_")
+    prim = next(word for word in WORDS if word.bytes == int(size))
+    several, one = (LaneShape(side(prim), unroll, True) for unroll in (4, 1))
+    match kind.split("_"):
+        case ["copy"]:
+            return replace(copy(prim), lanes=several)
+        case ["iota"]:
+            return replace(iota(prim, CHUNK // prim.bytes), lanes=several)
+        case ["points", width]:
+            return replace(points(prim, int(width)), lanes=one)
+        case _:
+            return replace(transpose(prim), lanes=one)
 
 
 def side(prim: Prim) -> int:
@@ -65,30 +66,29 @@ def copy(prim: Prim) -> Kernel:
     return replace(m.kernel("copy", (m.to, m.source, AXES), SCALARS), streams=(m.to,))
 
 
-def thin(prim: Prim) -> Kernel:
+def points(prim: Prim, width: int) -> Kernel:
     """A block for `ROWS` rows and `CHUNK` bytes of each: of all elements of points, or of one."""
     m = Maker(prim)
     b = m.b
     number, lo, hi = m.piece(b.block, COLUMNS, CHUNK // prim.bytes)
     number, first, last = m.piece(number, SIZE, ROWS)
     to, source = plane(m, number)
-    for width in WIDTHS:
-        with b.nested() as whole:
-            apart(m, to, source, lo, hi, width)
-        with b.nested() as rows:
-            row = b.fresh("row", Prim.I64)
-            with b.nested() as body:
-                r = b.add(first, row)
-                one_of_each(m, b.add(to, b.mul(r, TO_ROW)), b.add(source, b.mul(r, FROM_ROW)), lo, hi, width)
-            b.emit(kir.For(row, b.sub(last, first), tuple(body)))
-        with b.nested() as from_points:
-            all_rows = b.op(Op.AND, Prim.BOOL, is_step(m, SIZE, width), is_step(m, FROM_ROW, 1))
-            b.emit(kir.KIf(all_rows, tuple(whole), tuple(rows)))
-        b.emit(kir.KIf(is_step(m, FROM_COLUMN, width), tuple(from_points), ()))
-        with b.nested() as to_points:
-            together(m, to, source, lo, hi, width)
-        b.emit(kir.KIf(is_step(m, TO_COLUMN, width), tuple(to_points), ()))
-    return m.kernel("thin", (m.to, m.source, AXES), SCALARS)
+    with b.nested() as whole:
+        apart(m, to, source, lo, hi, width)
+    with b.nested() as rows:
+        row = b.fresh("row", Prim.I64)
+        with b.nested() as body:
+            r = b.add(first, row)
+            one_of_each(m, b.add(to, b.mul(r, TO_ROW)), b.add(source, b.mul(r, FROM_ROW)), lo, hi, width)
+        b.emit(kir.For(row, b.sub(last, first), tuple(body)))
+    with b.nested() as from_points:
+        all_rows = b.op(Op.AND, Prim.BOOL, is_step(m, SIZE, width), is_step(m, FROM_ROW, 1))
+        b.emit(kir.KIf(all_rows, tuple(whole), tuple(rows)))
+    b.emit(kir.KIf(is_step(m, FROM_COLUMN, width), tuple(from_points), ()))
+    with b.nested() as to_points:
+        together(m, to, source, lo, hi, width)
+    b.emit(kir.KIf(is_step(m, TO_COLUMN, width), tuple(to_points), ()))
+    return m.kernel(f"points_{width}", (m.to, m.source, AXES), SCALARS)
 
 
 def apart(m: Maker, to: Operand, source: Operand, lo: Operand, hi: Operand, width: int) -> None:

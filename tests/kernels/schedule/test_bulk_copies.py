@@ -13,7 +13,7 @@ import pytest
 from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.devices.cpu.arena import make_arenas
 from soac.kernels.devices.cpu.runtime import thread_pool as pool
-from soac.kernels.devices.cpu.runtime.assembly import Word
+from soac.kernels.devices.cpu.runtime.assembly import BULK, IN_LIBRARIES, Word
 from soac.kernels.devices.cpu.runtime.functions import runtime
 from soac.kernels.host_ir.copy_sizes import LINE
 from soac.kernels.kernel_ir.nodes import Kernel
@@ -97,6 +97,25 @@ def test_large_copies_are_shared(dtype: type, shape: tuple[int, ...]) -> None:
         assert np.array_equal(target, source)
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("width", [2, 3, 4, 5, 6, 7, 8, 9, 11, 14, 15, 16, 17, 33])
+def test_rows_and_points(dtype: type, width: int) -> None:
+    """Points of any width into rows and back, whole and in parts: the last vectors of a row are not full."""
+    rng = np.random.default_rng(width)
+    for n in (1, width, 67, 5000):
+        points = rng.integers(0, 200, (n, width)).astype(dtype)
+        for source in (
+            points.T,
+            np.ascontiguousarray(points.T).T,
+            points.T[::2],
+            points.T[1:, 1:],
+            points[:, 1:].T[:3],
+        ):
+            target = np.zeros(source.shape, dtype)
+            copied(target, source)
+            assert np.array_equal(target, source)
+
+
 def test_nothing_is_copied() -> None:
     copied(np.zeros((3, 0), np.float32), np.zeros((3, 0), np.float32))
     target = np.zeros((), np.float32)
@@ -104,7 +123,11 @@ def test_nothing_is_copied() -> None:
     assert target == 3
 
 
-@pytest.mark.parametrize("kernel", [*cpu.bulk_kernels(), *cuda.bulk_kernels()], ids=lambda k: k.name)
+@pytest.mark.parametrize(
+    "kernel",
+    [*map(cpu.bulk_kernel, BULK[:IN_LIBRARIES]), cpu.bulk_kernel("points_13_2"), *cuda.bulk_kernels()],
+    ids=lambda k: k.name,
+)
 def test_copies_are_kernels_like_any(kernel: Kernel) -> None:
     """They print and parse back; with its fences, every thread of a GPU sees what it relies on."""
     assert parse_kernel(show_kernel(kernel)) == kernel

@@ -191,11 +191,15 @@ done:
   ret void
 }
 
-; Stores the kernel of a bulk operation, by its number, from 16 on in code of little effort, which a library has not.
+; Stores the kernel of a bulk operation, by its number; a library has neither code of little effort nor that of wide points,
+; which the plain copies of their elements do.
 define internal void @bulk_kernel(i64 %number, ptr %slot) {
   %kernels = load ptr, ptr @bulk
-  %whole = and i64 %number, 15
-  %kernel = load ptr, ptr %kernels[%whole]
+  %whole = urem i64 %number, $BULK$
+  %plain = and i64 %whole, 3
+  %is_here = icmp ult i64 %whole, $IN_LIBRARIES$
+  %own = select i1 %is_here, i64 %whole, i64 %plain
+  %kernel = load ptr, ptr %kernels[%own]
   store ptr %kernel, ptr %slot
   ret void
 }

@@ -15,7 +15,7 @@ from ....kernel_ir.nodes import Kernel
 from ....lanes.module import emit
 from ....limits import MAX_THREADS
 from ....passes.pipeline import CPU_PASSES, ready
-from ....schedule.cpu.bulk_copies import bulk_kernels
+from ....schedule.cpu.bulk_copies import bulk_kernel
 from ... import disk_cache as disk
 from ..arena import RESERVED, SMALLEST
 from ..build import kernel_text
@@ -131,7 +131,7 @@ def target_objects(
 @cache
 def bulk_texts() -> Mapping[str, str]:
     """The kernels of bulk operations. They are the same for all libraries, and the first that is linked serves all."""
-    texts = {kernel.name: emit((kernel,)) for kernel in bulk_kernels()}
+    texts = {name: emit((bulk_kernel(name),)) for name in assembly.BULK[: assembly.IN_LIBRARIES]}
     shared = {key: re.sub(r"^define void", "define weak_odr void", t, flags=re.MULTILINE) for key, t in texts.items()}
     return {key: text.replace('@"kernel.', '@"bulk.') for key, text in shared.items()}
 

@@ -12,7 +12,7 @@ from ....kernel_ir.nodes import Kernel
 from ....kernel_ir.values import symbol_of
 from ....llvm.text import Code, Module, memory_type
 from ..host.layout import NativeFun
-from ..runtime.functions import BULK as BULK_KERNELS
+from ..runtime import assembly
 from .failures import Shown, of_host, of_kernel
 from .interface import Entry, Interface, Value, identifier
 
@@ -29,7 +29,7 @@ SITES = {
 """Failures of the interface itself, by the names of their symbols in the files (`@soac_site_NAME`)."""
 
 
-BULK = tuple(f"bulk.{name}" for name in BULK_KERNELS)
+BULK = tuple(f"bulk.{name}" for name in assembly.BULK[: assembly.IN_LIBRARIES])
 """The symbols of the kernels of bulk operations, as the runtime numbers them."""
 
 

@@ -5,12 +5,12 @@
 %Copy = type { ptr, ptr, ptr, ptr, ptr, %Axis, %Axis, i64, i64 }  ; record arenas to from axes columns rows outer far
 %Iota = type { ptr, ptr, ptr, i64, i64, i64 }  ; record arenas to count start step
 
-; Kernels by number: copies, transposing copies, iotas and thin copies, of elements of 1, 2, 4 and 8 bytes each; behind them the
+; Kernels by number: copies, transposing copies, iotas and copies of points by their width, of elements of 1, 2, 4 and 8 bytes each; behind them the
 ; same with code of little effort. One that no call needed yet is null; `need` stores it at an address, and nothing where it cannot
 ; be compiled. `first` has the call that needed a kernel first, and `moved` the bytes that code of little effort has moved.
-@kernels = internal global [32 x ptr] zeroinitializer
-@first = internal global [16 x i64] zeroinitializer
-@moved = internal global [16 x i64] zeroinitializer
+@kernels = internal global [$BOTH$ x ptr] zeroinitializer
+@first = internal global [$BULK$ x i64] zeroinitializer
+@moved = internal global [$BULK$ x i64] zeroinitializer
 @need = internal global ptr null
 
 declare i64 @soac_host_run(ptr, ptr, ptr, i64, i1, i64)
@@ -50,7 +50,7 @@ define internal ptr @kernel(ptr %state, i64 %whole, i64 %bytes) {
 choose:
   %slot = alloca ptr, align 8
   %little = call i1 @is_little(ptr %state, i64 %whole, i64 %bytes)
-  %quick = add i64 %whole, 16
+  %quick = add i64 %whole, $BULK$
   %number = select i1 %little, i64 %quick, i64 %whole
   %place = getelementptr ptr, ptr @kernels, i64 %number
   %known = load atomic ptr, ptr %place acquire, align 8
@@ -156,8 +156,14 @@ pad:
   ret void
 launch:
   %side = udiv i64 $LINE$, %element
-  %is_turned = call i1 @turned(ptr %axes, i64 %count, i64 %side)
-  %is_thin = call i1 @thin(ptr %axes)
+  %points = call i64 @points(ptr %axes, i64 %side)
+  %is_thin = icmp ne i64 %points, 0
+  goto %chosen if %is_thin
+other:
+  %can_turn = call i1 @turned(ptr %axes, i64 %count, i64 %side)
+  br label %chosen
+chosen:
+  %is_turned = phi i1 [ false, %launch ], [ %can_turn, %other ]
   %columns = load %Axis, ptr %axes
   %rows = load %Axis, ptr %axes[%Axis 1]
   %others = sub i64 %count, 2
@@ -193,7 +199,10 @@ launch:
   %planes = udiv i64 %elements, %plane
   %pieces = mul i64 %across, %below
   %blocks = mul i64 %planes, %pieces
-  %dense_group = select i1 %is_thin, i64 12, i64 0
+  %wider = sub i64 %points, $NARROWEST$
+  %fours = shl i64 %wider, 2
+  %points_group = add i64 %fours, $POINTS$
+  %dense_group = select i1 %is_thin, i64 %points_group, i64 0
   %group = select i1 %is_turned, i64 4, i64 %dense_group
   %number = add i64 %group, %log
   call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %bytes)
@@ -249,9 +258,9 @@ no:
   ret i1 false
 }
 
-; Is one side contiguous along the columns, and has the other few elements between them? Points of few elements, whose
-; rows lie apart in the source, become rows.
-define internal i1 @thin(ptr %axes) {
+; Of how many elements are points, where one side is contiguous along the columns and the other has points between them, for
+; which there is code? Else 0. Points whose rows lie apart in the source become rows.
+define internal i64 @points(ptr %axes, i64 %side) {
   %rows_place = getelementptr %Axis, ptr %axes, i64 1
   %columns = load %Axis, ptr %axes
   %rows = load %Axis, ptr %rows_place
@@ -260,28 +269,30 @@ define internal i1 @thin(ptr %axes) {
   %from = extractvalue %Axis %columns, $Axis.from$
   %rows_to = extractvalue %Axis %rows, $Axis.to$
   %rows_from = extractvalue %Axis %rows, $Axis.from$
-  %to_dense = icmp eq i64 %to, 1
-  %from_few = call i1 @few(i64 %from)
-  %from_points = and i1 %to_dense, %from_few
-  goto %yes if %from_points
-  %size_few = call i1 @few(i64 %size)
-  goto %no unless %to_dense
-  goto %no unless %size_few
+  goto %no if icmp ne i64 %to, 1
+  goto %apart if call i1 @few(i64 %from, i64 %side)
+  goto %no unless call i1 @few(i64 %size, i64 %side)
   goto %no if icmp ne i64 %rows_to, %size
   goto %no if icmp ne i64 %rows_from, 1
   store %Axis %rows, ptr %axes
   store %Axis %columns, ptr %rows_place
-yes:
-  ret i1 true
+  ret i64 %size
+apart:
+  ret i64 %from
 no:
-  ret i1 false
+  ret i64 0
 }
 
-; Does `thin` have code for points of this number of elements?
-define internal i1 @few(i64 %size) {
-  %above = icmp sge i64 %size, 2
-  %below = icmp sle i64 %size, 4
-  %both = and i1 %above, %below
+; Is there code for points of this number of elements, which tiles of lines cannot do or do not do better? `side`: the elements
+; of a line; points of many small ones take long to compile.
+define internal i1 @few(i64 %size, i64 %side) {
+  %above = icmp sge i64 %size, $NARROWEST$
+  %narrow = icmp sle i64 %size, $NARROW$
+  %short = icmp slt i64 %size, %side
+  %large = icmp sle i64 %side, $WIDEST$
+  %wide = and i1 %short, %large
+  %fits = or i1 %narrow, %wide
+  %both = and i1 %above, %fits
   ret i1 %both
 }
 

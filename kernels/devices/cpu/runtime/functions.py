@@ -18,7 +18,7 @@ from ....kernel_ir.values import symbol_of
 from ... import disk_cache as disk
 from . import jit, python_call
 from . import thread_pool as pool
-from .assembly import MODULES, module
+from .assembly import BULK, MODULES, module
 
 SHARED: dict[str, tuple[str, tuple[str, ...]]] = {
     "soac_host_release": ("void", ("ptr",)),
@@ -53,9 +53,6 @@ FUNCTIONS = {
 
 OWN = ("soac_host_call", "soac_host_know", "soac_host_reset", "soac_host_need_by")
 """What Python uses."""
-
-BULK = tuple(f"{kind}_{width}" for kind in ("copy", "transpose", "iota", "thin") for width in (1, 2, 4, 8))
-"""The kernels of bulk operations, by the numbers that the runtime knows them by."""
 
 NEED = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 NEED_BULK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
@@ -154,9 +151,9 @@ def bulk_code(name: str, effort: jit.Effort) -> jit.CompiledKernels:
     if found is not None:
         return found
     from ....lanes.module import emit  # the cache mostly has it
-    from ....schedule.cpu.bulk_copies import bulk_kernels
+    from ....schedule.cpu.bulk_copies import bulk_kernel
 
-    text = emit(kernel for kernel in bulk_kernels() if kernel.name == name)
+    text = emit((bulk_kernel(name),))
     return jit.load_source(jit.Source((text,), effort, key), (symbol,))
 
 
