@@ -9,7 +9,6 @@ declare ptr @soac_host_take(ptr, i64)
 declare ptr @soac_host_data(ptr)
 declare i64 @soac_host_drop(ptr)
 declare void @soac_host_copy(ptr, ptr, ptr, i64, i64)
-declare i32 @memcmp(ptr, ptr, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i64 @llvm.smax.i64(i64, i64)
 declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
@@ -113,9 +112,14 @@ define i64 @soac_host_over(ptr %state, ptr %array, ptr %other, i64 %rank, i64 %e
   %references = load atomic i64, ptr %buffer acquire, align 8
   goto %new if icmp ne i64 %references, 1
   %bytes = call i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element)
-  %layout = mul i64 %rank, 16
-  %differs = call i32 @memcmp(ptr %array->Array.sizes, ptr %other->Array.sizes, i64 %layout)
-  goto %new if icmp ne i32 %differs, 0
+  %sizes = getelementptr %Array, ptr %array, i32 0, i32 $Array.sizes$
+  %others = getelementptr %Array, ptr %other, i32 0, i32 $Array.sizes$
+  %words = mul i64 %rank, 2
+  for %k < %words {
+    %own = load i64, ptr %sizes[%k]
+    %wanted = load i64, ptr %others[%k]
+    goto %new if icmp ne i64 %own, %wanted
+  }
   call void @soac_host_alias(ptr %array, ptr %other, i64 %rank)
   ret i64 0
 new:
