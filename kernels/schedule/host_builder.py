@@ -16,7 +16,7 @@ from ...ir.records import dataclass
 from ...ir.thresholds import Threshold
 from ...ir.traverse import free_in_stm, names_in_types
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
-from ..analysis.cost import GATHER, Tiled, cost
+from ..analysis.cost import EXTENT, GATHER, LANES, Tiled, cost
 from ..analysis.uniformity import Facts, find_facts
 from ..host_ir.copy_sizes import FAR_BYTES
 from ..host_ir.launch_parameters import Kind, Side, size_kind, size_param
@@ -42,6 +42,7 @@ from .kernel_builder import Builder, HostScope, InnerSchedules, NotLowerable, cl
 
 TRUE, FALSE = Const(Prim.BOOL, True), Const(Prim.BOOL, False)
 MANIFEST_GAIN = 1.5  # how much cheaper a kernel must be for a copy of its input to pay
+COPIED = 8.0  # a vector of such a copy, which goes in tiles, beside what the kernel reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,21 +303,22 @@ class HostBuilder:
         self, depth: int, build: Callable[[], Made], blocks: tuple[Atom, ...] | None = None, dims: Dims = ()
     ) -> Made:
         """The kernel with each input read where it lies, or from a copy with another dimension innermost where that
-        makes the kernel clearly cheaper. A copy only pays where elements are read again: `depth` (loops around an
-        access) must exceed the rank. A machine with many threads counts sectors, and may change the order of `dims`."""
+        makes the kernel clearly cheaper. An input whose rank is `depth` (loops around an access) is read once, and the
+        copy counts as well. A machine with many threads counts sectors, and may change the order of `dims`."""
         if self.mapped is not None and blocks is not None:
             return self.mapped(self, blocks, build, dims)
         best = build()
         reads = (name for name, writes in zip(best.arrays, best.writes, strict=True) if not writes)
-        names = [name for name in reads if 2 <= self.types[name].rank < depth]
+        names = [name for name in reads if 2 <= self.types[name].rank <= depth]
         if not names or best.cost <= MANIFEST_GAIN * cost(best.kernel.body, 1.0, best.tiled, best.facts):
             return best
         for name in names:
             rank = self.types[name].rank
+            copied = COPIED * EXTENT / LANES if rank == depth else 0.0
             for inner in range(rank - 1):
                 perm = (*(d for d in range(rank) if d != inner), inner)
                 made = self.built_with(name, perm, build)
-                if made is not None and made.cost * MANIFEST_GAIN < best.cost:
+                if made is not None and made.cost * MANIFEST_GAIN + copied < best.cost:
                     best = made
                     self.layouts[name] = perm
         self.layouts.clear()
