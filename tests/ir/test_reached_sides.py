@@ -11,6 +11,7 @@ import soac
 from soac.arguments import to_arguments
 from soac.ir.core import FunDef
 from soac.ir.entry import bind_sizes
+from soac.ir.parse import parse_prog
 from soac.ir.reached_sides import Side, Way, reached_sides
 from soac.kernels.devices.cpu.executable import CpuDevice
 from soac.kernels.devices.device import default_of
@@ -67,6 +68,22 @@ def test_both_sides_of_what_elements_decide() -> None:
     found = sides(text, [np.arange(9), np.ones(5)])
     outermost = sorted(found)[0][0]
     assert {(outermost, True), (outermost, False)} <= found
+
+
+def test_sizes_have_the_values_that_they_were_set_to() -> None:
+    prog = parse_prog("""
+      next_name 9
+      fun main_0 (n_1: i64) : (out_2: i64) entry "main" sizes 0 ("n": "i64" 1) : ("i64" (0)) = {
+        let (size_3: i64) = param "main.size" default 4
+        let (par_4: i64) = mul_i64 n_1 size_3
+        let (outer_5: bool) = guard "main.out.suff_outer_0" <= par_4
+        let (out_6: i64) = if outer_5 then { in (n_1) } else { in (par_4) }
+        in (out_6)
+      }
+    """)
+    for sizes, side in (({}, False), ({"main.size": 0}, False), ({"main.size": 5}, True)):
+        way = Way((10,), lambda _name, par, pays: pays and par >= 50, sizes)
+        assert reached_sides(prog, prog.functions[0], way) == {("main.out.suff_outer_0", side)}
 
 
 PROGRAMS = sorted((ROOT / "programs").glob("p*.soac"))

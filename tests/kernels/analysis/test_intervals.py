@@ -14,25 +14,26 @@ from soac.kernels.kernel_ir.parse import parse_kernel
 
 BINARY = [
     Op.ADD, Op.SUB, Op.MUL, Op.MIN, Op.MAX, Op.MOD, Op.REM, Op.DIV, Op.QUOT, Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR,
-    Op.USHR, Op.LT,
+    Op.USHR, Op.LT, Op.POW, Op.MULHI,
 ]  # fmt: skip
+UNARY = [Op.NEG, Op.NOT, Op.ABS, Op.SGN, Op.POPC, Op.CLZ, Op.CTZ]
 INTERVALS = [(-3, 2), (0, 0), (0, 5), (1, 4), (3, 3), (-128, -120), (100, 127), (-128, 127), (7, 12)]
 
 
-@pytest.mark.parametrize("op", BINARY, ids=lambda op: op.value)
+@pytest.mark.parametrize("op", BINARY + UNARY, ids=lambda op: op.value)
 @pytest.mark.parametrize("prim", [Prim.I8, Prim.U8], ids=lambda prim: prim.value)
 def test_contains_all_values(op: Op, prim: Prim) -> None:
     least, _ = range_of(prim)
     known = [(a, b) for a, b in INTERVALS if a >= least]
-    for x, y in itertools.product(known, known):
-        low, high = of_operation(op, prim, [x, y])
-        ends = [sorted({a, min(a + 1, b), (a + b) // 2, b}) for a, b in (x, y)]
+    for intervals in itertools.product(known, repeat=1 if op in UNARY else 2):
+        low, high = of_operation(op, prim, [*intervals])
+        ends = [sorted({a, min(a + 1, b), (a + b) // 2, b}) for a, b in intervals]
         for args in itertools.product(*ends):
             try:
                 value = int(scalar.apply(op, prim, args))
             except scalar.ScalarFailure:
                 continue
-            assert low <= value <= high, (x, y, args, value)
+            assert low <= value <= high, (intervals, args, value)
 
 
 def test_what_grows_may_be_anything() -> None:

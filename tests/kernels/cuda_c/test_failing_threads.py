@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -79,17 +80,6 @@ def teams(commutative: bool, in_body: bool) -> Stms:
     return (stm,)
 
 
-def inner_loops() -> Stms:
-    """A thread reads row after row, and fails in the inner loop."""
-    t, i, j = var("t"), var("i"), var("j")
-    row, scaled = let(Op.MUL, t, i64(10))
-    at, place = let(Op.ADD, row, j)
-    _, body = checked(at)
-    done = kir.Store(OUT, i64(1), i64(1))
-    loops = kir.For(i, i64(2), (kir.For(j, i64(10), (place, *body)), done))
-    return (threads(t, i64(15), scaled, loops, lo=i64(7)),)
-
-
 def the_first_thread() -> Stms:
     """Uniform code that writes: one thread does it, and fails alone."""
     i = var("i")
@@ -128,7 +118,6 @@ KINDS: dict[str, Callable[[], Stms]] = {
     "teams": lambda: teams(True, True),
     "teams in order": lambda: teams(False, True),
     "after teams": lambda: teams(True, False),
-    "inner loops": inner_loops,
     "the first thread": the_first_thread,
     "two phases": two_phases,
 }
@@ -156,6 +145,56 @@ def test_a_thread_that_fails_ends_its_block(kind: str) -> None:
                 emulator.launch("k", 1, [xs, out], [10], order)
             assert failed.value.values == (BAD,)
             assert not out[4:COUNT].any()
+
+
+FORMS = tuple(product(("for", "while", "then", "else"), repeat=2))
+ZERO, SECOND = i64(0), i64(2)
+
+
+def one_in_another(forms: tuple[str, ...], body: Stms, mark: KStm) -> Stms:
+    """Loops and branches in each other, the innermost with the body; behind each of them the mark."""
+    for form in forms:
+        k = var("k")
+        match form:
+            case "for":
+                stms: Stms = (kir.For(k, SECOND, body),)
+            case "while":
+                (cond, test), (following, step) = let(Op.LT, k, SECOND, prim=Prim.BOOL), let(Op.ADD, k, i64(1))
+                rest = step, kir.Assign(k, following)
+                stms = kir.Declare(k, ZERO), kir.KWhile((test,), cond, (*body, *rest))
+            case "then":
+                cond, test = let(Op.LT, ZERO, N, prim=Prim.BOOL)
+                stms = test, kir.KIf(cond, body, ())
+            case _:
+                cond, test = let(Op.LT, N, ZERO, prim=Prim.BOOL)
+                stms = test, kir.KIf(cond, (), body)
+        body = *stms, mark
+    return body
+
+
+def nested(number: int, forms: tuple[str, ...]) -> Kernel:
+    i = var("i")
+    at, place = let(Op.ADD, i, i64(COUNT))
+    _, body = checked(i)
+    stms = one_in_another(forms, body, kir.Store(OUT, at, i64(1)))
+    each = threads(i, i64(COUNT), place, *stms)
+    return Kernel(f"k{number}", BLOCK, (XS, OUT), (N,), (each, *meeting()), SITES, Level.BLOCK)
+
+
+@needs_compiler
+@pytest.mark.whole
+def test_a_thread_that_fails_leaves_all_that_is_around_it() -> None:
+    """Of loops and branches in each other: it does nothing behind one of them, nor for its next element."""
+    kernels = tuple(nested(k, forms) for k, forms in enumerate(FORMS))
+    emulator = build(kernels, 64)
+    for kernel in kernels:
+        xs, out = np.full(COUNT, 3, np.int64), np.zeros(2 * COUNT, np.int64)
+        emulator.launch(kernel.name, 1, [xs, out], [10], 0)
+        assert out[COUNT:].all()
+        xs[BAD], out[COUNT:] = 1 << 40, 0
+        with pytest.raises(KernelFailure):
+            emulator.launch(kernel.name, 1, [xs, out], [10], 0)
+        assert not out[COUNT + BAD :: 64].any()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -522,6 +522,7 @@ def test_groups_leave_registers_for_accumulators(rows: int, groups: tuple[int, i
 
 
 def test_groups_stay_where_results_depend_on_them() -> None:
+    """On the order in which elements are added."""
     out, acc, v = KVar("out", Prim.F64), KVar("acc", Prim.F64), KVar("v", Prim.F64)
     total = KVar("total", Prim.F64)
     add = KLambda((acc,), (v,), (KLet(total, KOp(Op.ADD, Prim.F64, (acc, v))),), (total,))
@@ -529,8 +530,11 @@ def test_groups_stay_where_results_depend_on_them() -> None:
     reduce = BlockReduce((out,), IX, i64(0), N, (), (zero,), add, (zero,), False)
     k = replace(sums_of_rows(8), lanes=LaneShape(8, 2, True))
     assert fitted(k, 16 * 32) != k
-    k = replace(k, body=(*k.body, reduce))
-    assert fitted(k, 16 * 32) == k
+    sums = glob("sums", Prim.F64)
+    atomic = Threads(IX, i64(0), N, (Atomic(Op.ADD, Prim.F64, sums, i64(0), Const(Prim.F64, 0.1)),))
+    for stm in (reduce, atomic):
+        other = replace(k, arrays=(*k.arrays, sums), body=(*k.body, stm))
+        assert fitted(other, 16 * 32) == other
 
 
 def sums_of_rows(rows: int) -> Kernel:

@@ -56,6 +56,8 @@ BASE, SEVERAL = 10.0, 5.0
 """Seconds of processor time that tests have beside several times what they took."""
 MOST_TOGETHER = 4
 """Tests that fail only behind others; after this number of them the mutant is not found."""
+LEDGERS = ("tests/conformance/test_ledger.py", "tests/property/test_ledger.py")
+"""What programs become: whatever changes what is emitted for one of them shows there."""
 WALL = 20.0
 """How many times its processor time a run may take on a machine that others use, too."""
 ENVIRONMENT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -102,8 +104,8 @@ def is_program(mutant: Mutant) -> bool:
 
 class Recorded:
     """What tests run, by file and line, and how long they take. `most`: seconds of tests for a mutant; `by`: tests that
-    have found mutants; `sound`, `unsound`: tests that pass or fail in the trees as they are; `near`: what takes
-    their place where nothing is recorded of a file."""
+    have found mutants; `sound`, `unsound`: tests that pass or fail in the trees as they are; `near`, and behind these
+    `ledgers`: what takes their place where nothing is recorded of a file."""
 
     def __init__(self, folder: Path, most: float, by: Iterable[str] = ()) -> None:
         self.most = most
@@ -117,11 +119,12 @@ class Recorded:
         self.sound: set[str] = set()
         self.unsound: set[str] = set()
         self.near: dict[str, float] = {}
+        self.ledgers: dict[str, float] = {}
 
     def beside(self, files: Iterable[str]) -> None:
-        """Takes in the tests near files of which nothing is recorded."""
+        """Takes in the tests near files of which nothing is recorded, and the ledgers of CI."""
         if places := {_mirror(file) for file in files if not self.lines(file)}:
-            self.near = Near(sorted(places)).seconds
+            self.near, self.ledgers = Near(sorted(places)).seconds, Near(list(LEDGERS)).seconds
 
     def _finds(self, by: Iterable[str]) -> dict[str, float]:
         """How many mutants the tests of a file find in a second; half a mutant and a second more for all."""
@@ -148,7 +151,8 @@ class Recorded:
         if not lines:
             folder = _mirror(mutant.file)
             fast = sorted((test for test in self.near if test.startswith(folder)), key=self.near.__getitem__)
-            return fast[: bisect(list(accumulate(map(self.near.__getitem__, fast))), self.most)]
+            fast = fast[: bisect(list(accumulate(map(self.near.__getitem__, fast))), self.most)]
+            return [*fast, *(test for test in self.ledgers if test not in fast)]
 
         def turn(test: str) -> tuple[float, int, float, str]:
             near = commonpath((test, place)).count("/")
@@ -156,6 +160,10 @@ class Recorded:
 
         wanted = sorted(found & self.seconds.keys(), key=turn)
         return wanted[: bisect(list(accumulate(map(self.seconds.__getitem__, wanted))), self.most)]
+
+    def collected(self) -> Iterator[str]:
+        """All tests that may be asked for."""
+        yield from (*self.seconds, *self.near, *self.ledgers)
 
     def runs_early(self, mutant: Mutant) -> bool:
         """Whether an import runs its lines: a process that has imported everything does not see the change."""
@@ -176,6 +184,9 @@ class Near:
 
     def tests(self, mutant: Mutant) -> list[str]:
         return sorted(self.seconds, key=self.seconds.__getitem__)
+
+    def collected(self) -> Iterator[str]:
+        yield from self.seconds
 
     def runs_early(self, mutant: Mutant) -> bool:
         """Nothing is known of that."""
@@ -252,7 +263,7 @@ class Worker:
 
     def __init__(self, tree: Path, recorded: Recorded | Near) -> None:
         self.tree, self.recorded = copied(tree), recorded
-        (tree / "tests.txt").write_text("\n".join(set(map(_file_of, (*recorded.seconds, *recorded.near)))))
+        (tree / "tests.txt").write_text("\n".join(set(map(_file_of, recorded.collected()))))
         (commands, self.asked), (answered, answers) = os.pipe(), os.pipe()
         plugin = ("-p", "tests.support.mutation.zygote", "-p", "no:cacheprovider", "--hypothesis-profile=first failure")
         self.process = subprocess.Popen(

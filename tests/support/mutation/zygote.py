@@ -12,9 +12,11 @@ import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import hypothesis
@@ -27,6 +29,7 @@ FOUND = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
 """What is found need not be made smaller."""
 SAID = Path("answer.txt")
 MEMORY = 8 << 30
+"""Bytes in memory; address space is no measure, as arenas of kernels reserve all that there is."""
 
 
 class Answer(StrEnum):
@@ -68,7 +71,7 @@ def _answer(items: Mapping[str, pytest.Item], **command: Any) -> str:
 
 def _in_child(items: Mapping[str, pytest.Item], file: str | None, tests: list[str], cpu: float, wall: float) -> str:
     resource.setrlimit(resource.RLIMIT_CPU, (int(cpu), int(cpu) + 5))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    Thread(target=_watch_memory, daemon=True).start()
     signal.alarm(int(wall))
     if file is not None:
         module = sys.modules.get(module_of(file))
@@ -79,6 +82,14 @@ def _in_child(items: Mapping[str, pytest.Item], file: str | None, tests: list[st
         if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
             return item.nodeid
     return Answer.PASSED
+
+
+def _watch_memory() -> None:
+    """Ends the process when it has too much."""
+    page = resource.getpagesize()
+    while int(Path("/proc/self/statm").read_text().split()[1]) * page < MEMORY:
+        time.sleep(0.2)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 hypothesis.settings.register_profile("first failure", derandomize=True, deadline=None, phases=FOUND)

@@ -116,6 +116,24 @@ def test_the_cache_has_what_was_made(lowered: list[str], tmp_path: Path) -> None
     assert lowered == ["sums", "sums *"]
 
 
+@pytest.mark.whole
+def test_kernels_of_other_versions_have_other_code(tmp_path: Path) -> None:
+    """Where more versions are made, a name may be that of another kernel."""
+    file = tmp_path / "p.soac"
+    file.write_text("""
+      entry main [n][m][k][l] (xss: [n][m]f64) (yss: [k][l]f64): ([n]f64, [k]f64) =
+        (map (reduce (+) 0) xss, map (reduce f64.max (-f64.inf)) yss)
+    """)
+    xss, names = np.arange(128.0).reshape(2, 64), list[set[str]]()
+    for yss in (xss, xss.reshape(64, 2)):
+        program = soac.load(file)
+        sums, most = program.main(xss, yss)
+        assert (sums.tolist(), most.tolist()) == ([2016, 6112], yss.max(1).tolist())
+        assert isinstance(program.executable, ByEntry)
+        names.append({name for name, _ in program.executable.made["main"].executable.device.code.made})
+    assert names[0] & names[1]
+
+
 def test_a_stored_entry_without_kernels_makes_the_same_ones(lowered: list[str], tmp_path: Path) -> None:
     """Their names are those of the versions that the cache has."""
     file = tmp_path / "p.soac"

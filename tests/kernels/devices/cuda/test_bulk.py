@@ -123,7 +123,9 @@ def test_iota(device: CudaDevice, cpu: CpuDevice, prim: Prim) -> None:
 def test_rows_are_written(device: CudaDevice, cpu: CpuDevice) -> None:
     def written(d: Any, a: Any) -> Any:
         d.write(a, (2,), d.view(a, (0,)))
-        d.write(a, (slice(0, 2, 1),), d.view(a, (slice(1, 3, 1),)))
+        for rows, others in ((slice(0, 2, 1), slice(1, 3, 1)), (slice(1, 3, 1), slice(0, 2, 1))):
+            d.write(a, (rows,), d.view(a, (others,)))
+        d.write(a, (slice(0, 3, 1),), d.view(a, (slice(None, None, -1), slice(None, None, -1))))
         return a
 
     both(device, cpu, numbers((3, 5), Prim.I16), written)

@@ -42,6 +42,8 @@ entry private [n] (ns: [n]i64): [n]i64 =
   map (\\n -> let xs = scan (+) 0 (iota n) let ys = scan (+) 0 (map2 (*) xs (rotate 1 xs)) in reduce (+) 0 ys) ns
 entry walk [n] (xs: [n]i32) (m: i64): [n]i32 = loop xs = copy xs for i < m do map (\\j -> xs[j + i] + 1) (iota n)
 entry steps (n: i64): i64 = loop s = 1 for i < n do reduce (+) 0 (map (+ s) (iota i)) % 1000
+entry until [n] (xs: [n]i64) (is: [n]i64): i64 =
+  loop s = 1 for i < i64.sum (map (\\i -> xs[i]) is) do reduce (+) 0 (map (+ s) (iota i)) % 1000
 """
 
 
@@ -136,6 +138,16 @@ def test_a_loop_ends_after_a_failure(program: CudaExecutable) -> None:
     with pytest.raises(RunError, match=r"index \[5\] out of bounds"):
         call(program, "walk", XS, 1 << 40)
     assert driver.launches - before < 2 * MOST_UNSEEN
+
+
+def test_a_scalar_behind_a_failure_is_not_used(program: CudaExecutable) -> None:
+    """It may be anything; how often a loop is run, for example."""
+    driver = driver_of(program)
+    assert call(program, "until", ints(2, 3), ints(1, 0)) == call(program, "steps", 5)
+    before = driver.launches
+    with pytest.raises(RunError, match=r"index \[2\] out of bounds"):
+        call(program, "until", ints(2, 3), ints(1, 2))
+    assert driver.launches - before <= 2
 
 
 # ---- memory ------------------------------------------------------------------------------------------------------

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import soac
 from soac.frontend.compile import compile_text
+from soac.ir.core import Copy, Param, SegScan, SegScatter, Stm
+from soac.ir.errors import NOWHERE
 from soac.ir.machine import CPU, Mode
+from soac.ir.rename import substitute_exp
+from soac.ir.types import Name, Var
 from soac.kernels.kernel_ir.kept_stores import kept_stores
 from soac.kernels.kernel_ir.nodes import BlockScan
 from soac.kernels.kernel_ir.traverse import all_statements
+from soac.kernels.schedule.cpu.filters import filters_in
 from soac.pipeline import compile_core
 
 SOURCE = """
@@ -21,6 +28,9 @@ entry ints [n] (xs: [n]i32): []i32 = filter (> 0) xs
 entry doubles [n] (xs: [n]f64): []f64 = filter (> 0) xs
 entry bools [n] (xs: [n]bool): []bool = filter id xs
 entry places [n] (xs: [n]f32): []i64 = filter (\\i -> xs[i] > 0) (iota n)
+entry tripled [n] (xs: [n]i32): []i64 = map (* 3) (filter (\\i -> xs[i] > 0) (iota n))
+entry numbered [n] (xs: [n]i32): []i64 =
+  map (.0) (filter (.1) (zip (scan (+) 0 (map (\\x -> i64.bool (x > 0)) xs)) (map (> 0) xs)))
 entry several [n] (xs: [n]i32): ([]i32, []f64, []bool) =
   unzip3 (map (\\x -> (x, f64.i32 x, x > 3)) (filter (> 0) xs))
 entry flags [n] (xs: [n]i32): ([]i32, [n]bool) = (filter (> 0) xs, map (> 0) xs)
@@ -89,7 +99,8 @@ def test_what_is_kept(program: soac.Program, n: int, threads: int) -> None:
     expected = {
         "bytes": [kept.astype(np.int8)], "shorts": [2 * kept.astype(np.int16)], "halves": [kept.astype(np.float16)],
         "ints": [kept], "doubles": [kept.astype(np.float64)], "bools": [np.ones(len(kept), bool)],
-        "places": [np.flatnonzero(xs > 0)], "several": [kept, kept.astype(np.float64), kept > 3],
+        "places": [np.flatnonzero(xs > 0)], "tripled": [3 * np.flatnonzero(xs > 0)],
+        "numbered": [np.arange(len(kept)) + 1], "several": [kept, kept.astype(np.float64), kept > 3],
         "flags": [kept, xs > 0], "counts": [kept, np.cumsum(xs > 0)],
         "signs": [kept, np.flatnonzero(xs < 0)],
         "thirds": [xs[xs > 2], np.cumsum(xs, dtype=np.int32), xs[(xs > -2) & (xs <= 2)], xs[xs <= -2], xs > 2],
@@ -133,6 +144,21 @@ def test_what_is_a_filter(body: str, is_one: bool) -> None:
     kernels = compile_core(prog, Mode.INCREMENTAL, CPU).host.kernels
     scans = [stm for kernel in kernels for stm in all_statements(kernel.body) if isinstance(stm, BlockScan)]
     assert any(kept_stores(scan) is not None for scan in scans) == is_one
+
+
+@pytest.mark.parametrize(("before", "is_one"), [(SegScan, True), (SegScatter, False)])
+def test_what_a_filter_stores_is_there_when_its_scan_runs(before: type, is_one: bool) -> None:
+    prog = compile_text("entry main [n] (xs: [n]i32): []i32 = filter (> 0) xs", "main.soac")
+    (main,) = compile_core(prog, Mode.INCREMENTAL, CPU).flat.functions
+    (xs,) = (param for param in main.params if param.type.shape)
+    copied = Name("ys", -1)
+    stms = [
+        replace(stm, exp=substitute_exp(stm.exp, {xs.name: Var(copied)})) if isinstance(stm.exp, SegScatter) else stm
+        for stm in main.body.stms
+    ]
+    place = next(k for k, stm in enumerate(stms) if isinstance(stm.exp, before))
+    stms.insert(place, Stm((Param(copied, xs.type),), Copy(xs.name), (), (), NOWHERE))
+    assert bool(filters_in(tuple(stms), main.body.result)) == is_one
 
 
 @pytest.mark.parametrize("entry", ["bytes", "ints", "places"])

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 
 import soac
+from soac.frontend.compile import compile_text
+from soac.ir.core import Screma
+from soac.ir.machine import CPU, Mode
+from soac.ir.traverse import all_exps
 from soac.ir.version_tree import sites
 from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.schedule.cpu.columns import elements_of
 from soac.kernels.schedule.cpu.packed_panels import (
     CHUNK,
     DEPTH,
@@ -21,6 +26,7 @@ from soac.kernels.schedule.cpu.packed_panels import (
     TILES,
 )
 from soac.kernels.schedule.cpu.unroll_and_jam import ROWS
+from soac.pipeline import compile_core
 
 PROGRAM = """
 entry ints [n][p][m] (xss: [n][p]i32) (yss: [p][m]i32): [n][m]i32 =
@@ -249,3 +255,13 @@ def test_symmetric_results(symmetric: soac.Program, n: int) -> None:
 
 def assert_equal(found: list, want: np.ndarray) -> None:
     np.testing.assert_array_equal(found[0], want.astype(np.int32))
+
+
+@pytest.mark.parametrize(("factor", "columns"), [("ys[j]", 1), ("ys[k]", 0)])
+def test_columns_are_taken_at_places_that_all_rows_share(factor: str, columns: int) -> None:
+    text = f"""entry main [n][m] (xss: [n][m]i32) (yss: [m][m]i32): [n][m]i32 =
+      tabulate_2d n m (\\i j -> i32.sum (map3 (\\x ys k -> x * ys[j] * {factor}) xss[i] yss (iota m)))"""
+    flat = compile_core(compile_text(text, "main.soac"), Mode.INCREMENTAL, CPU).flat
+    sums = [exp for exp in all_exps(flat.functions[0].body) if isinstance(exp, Screma)]
+    rows = {(exp, row) for exp in sums for row in exp.map.params if row.type.shape}
+    assert {len(elements_of(exp.map, row)) for exp, row in rows} == {columns}

@@ -49,6 +49,15 @@ entry divided [n][m] (a: [n][m]i32) (x: [m]i32): ([n]i32, [m]i32) =
   (map (\\row -> dot row x / x[0]) a, map i32.sum (transpose a))
 entry scaled [n][m] (a: [n][m]i32) (x: [m]i32): [m]i32 =
   let y = map (dot x) a in map (\\c -> dot c y * y[0]) (transpose a)
+entry others [n][m] (a: [n][m]i32) (x: [m]i32): [m]i32 =
+  let y = map (dot x) a
+  in map (\\c -> i32.sum (map2 (\\e i -> e * y[i] * y[i / 2]) c (iota n))) (transpose a)
+entry overwritten [n][m] (a: [n][m]i32) (x: *[m]i32): ([n]i32, [m]i32, [m]i32) =
+  let y = map (dot x) a
+  let x[0] = 100
+  in (y, x, map i32.sum (transpose a))
+entry indexed [n][m] (a: [n][m]i32) (x: [m]i32) (k: i64): ([n]i32, i32, [m]i32) =
+  (map (\\row -> dot row x + x[k]) a, assert (k == 0) 1, map i32.sum (transpose a))
 """
 SIDES = """
 entry product [n][m] (a: [n][m]i32) (x: [m]i32) (y: [n]i32): [n]i32 =
@@ -139,6 +148,11 @@ def test_what_is_no_pair(apart: soac.Program) -> None:
     np.testing.assert_array_equal(apart.call("between", [a.copy(), x])[1], b.sum(0))
     np.testing.assert_array_equal(apart.call("divided", [a, x])[0], y // 3)
     np.testing.assert_array_equal(apart.call("scaled", [a, x])[0], (y @ a) * y[0])
+    np.testing.assert_array_equal(apart.call("others", [a, x])[0], (y * y[np.arange(100) // 2]) @ a)
+    for found, wanted in zip(apart.call("overwritten", [a, x.copy()]), (y, [100, *x[1:]], a.sum(0)), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(soac.SoacError, match="index \\[90\\]"):
+        apart.call("indexed", [a, x, np.int64(90)])
 
 
 @pytest.mark.parametrize("n", [0, 1, *HEIGHTS])

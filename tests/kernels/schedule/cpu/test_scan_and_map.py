@@ -86,3 +86,15 @@ def test_a_reduction_is_two_kernels_with_its_scan() -> None:
     """The second one combines the parts of chunks."""
     prog = compile_text("entry main [n] (xs: [n]f32): f32 = f32.maximum (scan (+) 0 xs)", "main.soac")
     assert len(compile_core(prog, Mode.INCREMENTAL, CPU).host.kernels) == 2
+
+
+def test_a_scan_comes_before_what_overwrites_its_elements() -> None:
+    program = soac.compile("""
+      entry main [n] (xs: *[n]i32): ([n]i32, [n]i32) =
+        let sums = scan (+) 0 xs
+        let xs[0] = 100
+        in (map (* xs[0]) sums, xs)
+    """)
+    sums, xs = program.main(np.arange(1, 40, dtype=np.int32))
+    np.testing.assert_array_equal(sums, 100 * np.cumsum(np.arange(1, 40)))
+    np.testing.assert_array_equal(xs, [100, *range(2, 40)])

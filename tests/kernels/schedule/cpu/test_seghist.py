@@ -3,14 +3,22 @@ element, 1 and 2 threads."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 import soac
+from soac.frontend.compile import compile_text
+from soac.ir.core import SegHist
+from soac.ir.machine import CPU, Mode
+from soac.ir.traverse import all_exps
 from soac.ir.version_tree import sites
 from soac.kernels.kernel_ir.nodes import KIf
 from soac.kernels.kernel_ir.traverse import statements
-from soac.kernels.schedule.cpu.seghist import LEAST_CHUNK
+from soac.kernels.schedule.cpu.seghist import LEAST_CHUNK, fixed_dims
+from soac.pipeline import compile_core
 
 PROGRAM = """
 entry counts [n] (k: i64) (is: [n]i64): [k]i32 = hist (+) 0 k is (replicate n 1)
@@ -287,3 +295,17 @@ def test_floats_do_not_depend_on_the_threads(program: soac.Program) -> None:
     source = np.random.default_rng(4)
     for bins in (3, 5000):
         call(program, "sums", bins, places(bins, 5 * LEAST_CHUNK), source.random(5 * LEAST_CHUNK, np.float32))
+
+
+@pytest.mark.parametrize(("index", "rows", "segments"), [("i", "n", 1), ("i", "k", 0), ("n - 1 - i", "n", 0)])
+def test_segments_are_the_rows_of_the_histogram(index: str, rows: str, segments: int) -> None:
+    """Of an index over more of them some are out of range."""
+    text = f"""entry main [n][m] (k: i64) (bs: [n][m]i64): [{rows}][4]i32 =
+      let at i b = ({index}, b)
+      let dest = replicate {rows} (replicate 4 0)
+      in reduce_by_index_2d dest (+) 0 (flatten (map2 (\\i -> map (at i)) (iota n) bs)) (replicate (n * m) 1)"""
+    made = compile_core(compile_text(text, "main.soac"), Mode.INCREMENTAL, CPU)
+    (main,) = made.flat.functions
+    (hist,) = (exp for exp in all_exps(main.body) if isinstance(exp, SegHist))
+    host: Any = SimpleNamespace(types={p.name: p.type for stm in main.body.stms for p in stm.pat})
+    assert fixed_dims(host, hist) == segments

@@ -1,10 +1,18 @@
-"""Where native host programs put arrays: large ones at different places of a page."""
+"""Where native host programs put arrays: large ones at different places of a page; what turns of a loop leave each
+other."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
+from collections.abc import Callable
+
+import llvmlite.binding as llvm
+from hypothesis import given
+from hypothesis import strategies as st
 
 import soac
+from soac.kernels.devices.cpu.runtime.functions import FUNCTIONS, runtime
 
 PAGE = 4096
 FOUR = """
@@ -32,3 +40,31 @@ def test_buffers_of_all_sizes_come_and_go() -> None:
         expected = (range(n), range(1, n + 1), range(0, 2 * n, 2), [7] * n)[n % 4]
         assert len(array) == n
         assert array[:: max(1, n // 5)].tolist() == list(expected)[:: max(1, n // 5)]
+
+
+TYPES = {"void": None, "ptr": ctypes.c_void_p, "i64": ctypes.c_int64}
+CAPACITY = 2
+"""The word of a buffer's header."""
+
+
+def function(name: str) -> Callable[..., int]:
+    runtime()
+    result, params = FUNCTIONS[name]
+    return ctypes.CFUNCTYPE(TYPES[result], *map(TYPES.__getitem__, params))(llvm.address_of_symbol(name))
+
+
+@given(
+    st.lists(st.sampled_from([0, 1, 7, 8, 9, 10, 15, 16, 17, 18, 79, 80, 81, 1 << 14, 1 << 20])),
+    st.sampled_from([1, 4, 8]),
+)
+def test_the_memory_of_the_turn_before_is_large_enough(sizes: list[int], width: int) -> None:
+    again, put_by, release = map(function, ("soac_host_again", "soac_host_put_by", "soac_host_release"))
+    array = (ctypes.c_int64 * 4)()  # buffer, data, size, stride
+    for size in sizes:
+        array[2], before = size, array[0]
+        kept = before and ctypes.c_int64.from_address(before + 8 * CAPACITY).value >= size * width
+        assert again(None, array, 1, width) == 0
+        assert ctypes.c_int64.from_address(array[0] + 8 * CAPACITY).value >= size * width
+        assert not kept or array[0] == before
+        put_by(array)
+    release(array)
