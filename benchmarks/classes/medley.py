@@ -155,6 +155,17 @@ def bits(data: Array) -> Array:
 
 
 @numba.njit
+def flags(data: Array) -> Array:
+    out = np.empty(len(data) // 8, np.uint8)
+    for i in range(len(out)):
+        byte = 0
+        for j in range(8):
+            byte |= data[8 * i + j] << j
+        out[i] = byte
+    return out
+
+
+@numba.njit
 def hourly(means: Array, xs: Array) -> Array:
     out, k = np.empty_like(xs), 0
     for i in range(len(xs)):
@@ -179,7 +190,7 @@ PEERS: Mapping[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
         rotary, delta_decode, overlap_add, group_stats, varint_decode, heat3d, legendre, avg_pool, paths, closed,
-        bits, hourly, bag,
+        bits, flags, hourly, bag,
     )
 }  # fmt: skip
 
@@ -205,6 +216,7 @@ def data(large: bool) -> Mapping[str, tuple[Any, ...]]:
         "paths": (0.001, random.random((8 * s, 500 * s)) * 0.1 - 0.05),
         "closed": (random.random((64 * s, 64 * s), f32),),
         "bits": (random.integers(0, 256, n // 8).astype(np.uint8),),
+        "flags": (random.random(n) < 0.5,),
         "hourly": (random.random(24), random.random(n)),
         "bag": (random.random((100 * s, 32), f32), random.integers(0, 100 * s, (10 * s, 20 * s))),
     }

@@ -470,6 +470,8 @@ class Kernel:
     `k(args, b0, b1, worker)` where `args` is a table of 8-byte slots: failure record, arena table, arrays in order,
     scalars in order.
 
+    `lengths`: how many elements arrays have that are no results, where these are a constant of at most `SMALL`.
+
     Passes for a CPU add `lanes`, and `streams`: the arrays that are written past the caches where the last scalar,
     `FAR`, holds.
     """
@@ -484,7 +486,11 @@ class Kernel:
     lanes: LaneShape | None = None
     streams: tuple[KArray, ...] = ()
     over: tuple[tuple[KArray, KArray], ...] = ()
+    lengths: tuple[tuple[KArray, int], ...] = ()
 
+
+SMALL = 256
+"""Elements of an array that may be a table of all that is looked up there."""
 
 FAR = KVar("far", Prim.BOOL)
 """Whether results are too large for the caches: by the host, the last scalar of a launch. No other scalar has a name

@@ -96,7 +96,8 @@ def _kernel(r: _Reader) -> Kernel:
     r.take("(")
     block = _made(r, r.word("the block"), Prim.I64)
     r.take(";")
-    arrays = r.listed(_array_parameter, ";")
+    listed = r.listed(_array_parameter, ";")
+    arrays = tuple(array for array, _ in listed)
     scalars = r.listed(_var)
     lanes = _lanes(r) if r.took("lanes") else None
     streams = r.several(_array) if r.took("streams") else ()
@@ -108,16 +109,18 @@ def _kernel(r: _Reader) -> Kernel:
             r.source.integer()
             sites.append(_site(r))
         r.take("}")
-    return Kernel(name, block, arrays, scalars, body, tuple(sites), level, lanes, streams, over)
+    lengths = tuple((array, length) for array, length in listed if length is not None)
+    return Kernel(name, block, arrays, scalars, body, tuple(sites), level, lanes, streams, over, lengths)
 
 
-def _array_parameter(r: _Reader) -> KArray:
+def _array_parameter(r: _Reader) -> tuple[KArray, int | None]:
     name = r.word("an array")
     r.take(":", "[")
+    length = r.source.integer() if r.source.peek().isdigit() else None
     array = KArray(name, _prim(r), Space.GLOBAL)
     r.take("]")
     r.arrays[name] = array
-    return array
+    return array, length
 
 
 def _lanes(r: _Reader) -> LaneShape:

@@ -29,7 +29,8 @@ Lines = list[str]
 
 def show_kernel(kernel: Kernel) -> str:
     """A kernel: its arrays and scalars, its body, the places where it can fail."""
-    arrays = ", ".join(f"{a.name}: [{a.prim.value}]" for a in kernel.arrays)
+    lengths = {a: f"{n} " for a, n in kernel.lengths}
+    arrays = ", ".join(f"{a.name}: [{lengths.get(a, '')}{a.prim.value}]" for a in kernel.arrays)
     unit = "" if kernel.collective is Level.BLOCK else f"{kernel.collective.value} "
     head = f"kernel {unit}{kernel.name}({kernel.block.name}; {arrays}; {_vars(kernel.scalars)}){_shape(kernel)}"
     sites = ["sites {", *(f"  #{k} {_site(site)}" for k, site in enumerate(kernel.sites)), "}"] if kernel.sites else []

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...ir.types import Prim
-from ..kernel_ir.nodes import BoundsCheck, Check
+from ..analysis.cost import VECTOR_BITS
+from ..kernel_ir.nodes import BoundsCheck, Check, Operand
 from ..llvm.convert import convert, from_memory, to_memory, to_record
 from ..llvm.text import Code, Module, memory_type, vector
 from .values import (
@@ -26,6 +27,7 @@ from .values import (
     mask_of,
     operand,
     pointwise,
+    splat,
     vectors,
 )  # fmt: skip
 from .windows import ends_outside
@@ -60,6 +62,8 @@ def bounds_check(e: Lanes, stm: BoundsCheck) -> None:
         case Varying(_, texts), Uniform(_, n) if texts in e.windows:
             with unlikely(e, ends_outside(e, e.windows[texts], n)):
                 fail_in_lanes(e, _lanes_outside(e, index, size), stm.site + 1, values)
+        case Varying(), Uniform() if (narrow := _narrow(e, stm.index)) is not None:
+            fail_in_lanes(e, _narrow_lanes_outside(e, index, size, *narrow), stm.site + 1, values)
         case _:
             fail_in_lanes(e, _lanes_outside(e, index, size), stm.site + 1, values)
 
@@ -77,6 +81,27 @@ def _lanes_outside(e: Lanes, index: LaneValue, size: LaneValue) -> Mask:
     indices, sizes = vectors(e, index), vectors(e, size)
     outside = tuple(e.vec.ins("icmp uge", index.prim, i, n) for i, n in zip(indices, sizes, strict=True))
     return intersect(e, e.mask, outside)
+
+
+def _narrow(e: Lanes, index: Operand) -> tuple[Prim, int] | None:
+    """The integer that has all values of an index, where a vector of lanes has many more of them, and how many of its
+    values, from 0 on, are indices."""
+    least, greatest = e.interval(index)
+    for prim in (Prim.U8, Prim.U16, Prim.U32):
+        end = 1 << prim.bits if least >= 0 else 1 << prim.bits - 1
+        if greatest < end and least >= end - (1 << prim.bits) and e.width * Prim.I64.bits > VECTOR_BITS:
+            return prim, end
+    return None
+
+
+def _narrow_lanes_outside(e: Lanes, index: Varying, size: Uniform, prim: Prim, end: int) -> Mask:
+    """As `_lanes_outside`: an index is greater than the last, or there is none."""
+    one, vec = e.one, e.vec
+    few = one.intrinsic("umin", Prim.U64, size.text, str(end))
+    last = splat(e, prim, one.cast("trunc", Prim.U64, prim, one.ins("sub", Prim.U64, few, "1")))
+    none = splat(e, Prim.BOOL, one.ins("icmp eq", Prim.U64, size.text, "0"))
+    small = (vec.cast("trunc", Prim.U64, prim, text) for text in index.texts)
+    return intersect(e, e.mask, tuple(vec.either(vec.ins("icmp ugt", prim, i, last), none) for i in small))
 
 
 @contextmanager

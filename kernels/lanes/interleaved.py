@@ -4,7 +4,8 @@
 
 The elements of all lanes lie in stride*(W - 1) + n places, which are read by vectors of W, the last of which ends with
 them. Each x_c picks its lanes from these, two vectors at a time. What is written must be whole: n = stride. Where lanes
-are off, so are their elements. Where the index is not such, elements are read and written one by one.
+are off, so are their elements. Where the index is not such, elements are read and written one by one. Rows of 4 or 8
+small elements are n vectors, whose columns are first put side by side in each; these n x n pieces are transposed.
 
 Longer rows are read and written one by one, and transposed in registers (`tiles.py`), C columns at once. Of a row that
 has fewer, C elements are read and written all the same, where these are elements of rows behind it, which are written
@@ -50,6 +51,10 @@ def load_row(e: Lanes, stm: LoadRow) -> None:
                 column.append(made)
             continue
         parts = _parts(e, stm.array, i, group, count)
+        if i.stride == count and _is_woven(e, prim, count, (4, 8)):
+            for column, made in zip(columns, _unwoven(e, prim, [part for _, part in parts]), strict=True):
+                column.append(made)
+            continue
         for k, column in enumerate(columns):
             column.append(_picked(e, prim, parts, [k + lane * i.stride for lane in range(e.width)]))
     for var, column in zip(stm.vars, columns, strict=True):
@@ -73,9 +78,12 @@ def store_row(e: Lanes, stm: StoreRow) -> None:
     t, columns = vector(memory_type(prim), e.width), [stored(e, value) for value in values]
     for group in range(e.unroll):
         parts = [(k * e.width, column[group]) for k, column in enumerate(columns)]
+        is_woven = _is_woven(e, prim, count, (8,))
+        woven = _woven(e, prim, [x for _, x in parts]) if is_woven else []
         for n in range(count):
             places = range(n * e.width, (n + 1) * e.width)
-            x = _picked(e, prim, parts, [place % count * e.width + place // count for place in places])
+            order = [place % count * e.width + place // count for place in places]
+            x = woven[n] if is_woven else _picked(e, prim, parts, order)
             pointer = address(e, memory_type(prim), _start(e, stm.array, i, group), str(n * e.width))
             if e.mask is None:
                 e.code.do(f"store {t} {x}, ptr {pointer}, align {prim.bytes}")
@@ -90,6 +98,28 @@ def _is_long(prim: Prim, stride: int) -> bool:
 
 def _is_dense(array: KArray, i: Linear, count: int) -> bool:
     return array.space is not Space.PRIVATE and max(2, count) <= i.stride <= WIDEST
+
+
+def _is_woven(e: Lanes, prim: Prim, count: int, counts: tuple[int, ...]) -> bool:
+    """Whether rows that lie side by side are columns by way of pieces: of these lengths, for which LLVM finds no better
+    shuffles where each vector has elements of all others."""
+    return prim.bytes <= 2 and count in counts and e.width >= count
+
+
+def _unwoven(e: Lanes, prim: Prim, parts: list[str]) -> list[str]:
+    """The columns of rows in n vectors: first side by side in each vector, then these n x n pieces transposed."""
+    t, count, width = memory_type(prim), len(parts), e.width
+    order = [lane * count % width + lane * count // width for lane in range(width)]
+    pieces = [shuffled(e.code, t, part, "poison", width, order) for part in parts]
+    return transposed(e.code, t, pieces, width, width // count)
+
+
+def _woven(e: Lanes, prim: Prim, columns: list[str]) -> list[str]:
+    """The way back."""
+    t, count, width = memory_type(prim), len(columns), e.width
+    order = [lane % count * (width // count) + lane // count for lane in range(width)]
+    pieces = transposed(e.code, t, columns, width, width // count)
+    return [shuffled(e.code, t, piece, "poison", width, order) for piece in pieces]
 
 
 def _moved(e: Lanes, i: LaneValue, k: int) -> LaneValue:

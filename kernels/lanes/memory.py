@@ -11,6 +11,7 @@ from __future__ import annotations
 from ...ir.errors import IRError
 from ...ir.ops import Op
 from ...ir.types import Const, Prim
+from ..analysis.small_tables import HELD
 from ..kernel_ir.nodes import Alloc, Atomic, KArray, KVar, Operand, Space, Store
 from ..llvm.convert import convert, from_memory, to_memory
 from ..llvm.ops import apply
@@ -18,6 +19,7 @@ from ..llvm.text import Code, Vec, mangled, memory_type, vector
 from .checks import OUT_OF_MEMORY, element_at, failing, report
 from .neighbours import Neighbour
 from .prefetch import LINE, fetch
+from .small_tables import looked_up, reached
 from .values import (
     ALL_ON,
     Lanes,
@@ -25,6 +27,7 @@ from .values import (
     Linear,
     Mask,
     Place,
+    Table,
     Uniform,
     Varying,
     Window,
@@ -46,7 +49,13 @@ GATHERED = 4
 
 def load(e: Lanes, array: KArray, index: Operand) -> LaneValue:
     """An element for each lane: by one scalar access, a vector for a group, or a gather, as the index has it."""
-    return load_at(e, array, as_index(e, index), _ahead(e, index))
+    at, table = as_index(e, index), e.tables.get(array)
+    if table is None or not isinstance(at, Varying):
+        return load_at(e, array, at, _ahead(e, index))
+    count = reached(e, index, table)
+    if count is None:
+        return loaded(e, array.prim, _load_held(e, array, table, at))
+    return loaded(e, array.prim, looked_up(e, array.prim, table, at, count))
 
 
 def load_at(e: Lanes, array: KArray, i: LaneValue, ahead: int = 0) -> LaneValue:
@@ -64,8 +73,34 @@ def load_at(e: Lanes, array: KArray, i: LaneValue, ahead: int = 0) -> LaneValue:
         case Varying(_, texts) if e.mask is None and (window := e.windows.get(texts)) is not None:
             return loaded(e, prim, _load_window(e, place, prim, texts, window))
         case _:
-            pointers = _pointers(e, prim, place.pointer, vectors(e, i))
-            return loaded(e, prim, tuple(gather(e, prim, p, m) for p, m in zip(pointers, full_mask(e), strict=True)))
+            return loaded(e, prim, _gathered(e, array, i))
+
+
+def _load_held(e: Lanes, array: KArray, table: Table, index: Varying) -> tuple[str, ...]:
+    """A lookup among few elements or more, or a gather where there are too many."""
+    code, prim = e.code, array.prim
+    t, joined = vector(memory_type(prim), e.width), code.fresh("taken")
+    slots = [code.slot(t) for _ in index.texts]
+
+    def put(found: tuple[str, ...]) -> None:
+        for slot, x in zip(slots, found, strict=True):
+            code.do(f"store {t} {x}, ptr {slot}")
+        code.jump(joined)
+
+    for count in HELD[prim.bytes] if prim.bytes < GATHERED else HELD[prim.bytes][:1]:
+        few, more = code.fresh("few"), code.fresh("more")
+        code.branch(code.op(f"icmp sle i64 {table.count}, {count}"), few, more)
+        code.label(few)
+        put(looked_up(e, prim, table, index, count))
+        code.label(more)
+    put(_gathered(e, array, index))
+    code.label(joined)
+    return tuple(code.op(f"load {t}, ptr {slot}") for slot in slots)
+
+
+def _gathered(e: Lanes, array: KArray, index: LaneValue) -> tuple[str, ...]:
+    pointers = _pointers(e, array.prim, e.places[array].pointer, vectors(e, index))
+    return tuple(gather(e, array.prim, p, m) for p, m in zip(pointers, full_mask(e), strict=True))
 
 
 def _load_window(e: Lanes, place: Place, prim: Prim, index: tuple[str, ...], window: Window) -> tuple[str, ...]:

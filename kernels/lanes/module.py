@@ -9,8 +9,8 @@ Code outside of `Threads` is scalar. A `Threads` loop runs groups of `width * un
 rest under one (`passes/choose_lanes.py`), and there are no fast-math flags: the same bits for any number of workers.
 
 The parts: `llvm/text.py` (text), `values.py` (values, masks, the emitter's state), `analysis/uniformity.py` (what
-varies), `llvm/ops.py`, `llvm/integers.py`, `llvm/convert.py`, `mathlib` (operations), `memory.py`, `prefetch.py`,
-`flags.py`, `checks.py`, `control.py`, `collectives.py`, `row_scans.py`, `statements.py`.
+varies), `llvm/ops.py`, `llvm/integers.py`, `llvm/convert.py`, `mathlib` (operations), `memory.py`, `small_tables.py`,
+`prefetch.py`, `flags.py`, `checks.py`, `control.py`, `collectives.py`, `row_scans.py`, `statements.py`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ..llvm.convert import from_memory
 from ..llvm.text import Code, Module, llvm_type, memory_type
 from .block_numbers import bind_numbers, block_numbers, first_numbers, next_numbers
 from .neighbours import neighbours
+from .small_tables import hold_tables
 from .statements import statements
 from .values import Lanes, Place, Uniform
 
@@ -100,6 +101,7 @@ def _block_loop(e: Lanes) -> None:
     block = code.slot("i64", 8)
     code.do("store i64 %arena.used, ptr %arena.top")
     code.do(f"store i64 %b0, ptr {block}")
+    hold_tables(e)
     numbers = block_numbers(e.kernel)
     if numbers.digits:
         code.branch(code.op("icmp slt i64 %b0, %b1"), "first", "end")

@@ -263,17 +263,18 @@ def joined(code: Code, element: str, parts: list[str], width: int) -> str:
     return parts[0]
 
 
-def transposed(code: Code, element: str, rows: list[str], width: int) -> list[str]:
-    """n vectors of blocks of n lanes: element r of block b of vector k becomes element k of block b of vector r."""
+def transposed(code: Code, element: str, rows: list[str], width: int, each: int = 1) -> list[str]:
+    """n vectors of blocks of n elements: element r of block b of vector k becomes element k of block b of vector r. An
+    element is `each` lanes."""
     rows, step = list(rows), 1
     while step < len(rows):
-        lanes = range(width)
+        lanes, far = range(width), step * each
         for r in range(len(rows)):
             if r & step:
                 continue
             x, y = rows[r], rows[r + step]
-            low = [width + lane - step if lane & step else lane for lane in lanes]
-            high = [width + lane if lane & step else lane + step for lane in lanes]
+            low = [width + lane - far if lane & far else lane for lane in lanes]
+            high = [width + lane if lane & far else lane + far for lane in lanes]
             rows[r], rows[r + step] = (shuffled(code, element, x, y, width, pick) for pick in (low, high))
         step *= 2
     return rows

@@ -13,6 +13,7 @@ from dataclasses import field
 
 from ...ir.records import dataclass
 from ...ir.types import Const, Prim
+from ..analysis.intervals import Interval, find_intervals, range_of
 from ..analysis.uniformity import DeadAfter, Facts
 from ..kernel_ir.nodes import KArray, Kernel, KVar, Operand
 from ..llvm.text import SCALAR, Code, Vec, literal, llvm_type, vector
@@ -59,6 +60,16 @@ class Window:
     holds: str
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A small array on the stack (`small_tables.py`): where it is, how many elements that has at most, and how many the
+    array has (an i64 text), if these may be more."""
+
+    slot: str
+    most: int
+    count: str
+
+
 Mask = tuple[str, ...]
 ALL_ON = "splat (i1 true)"
 """The mask of a vector whose lanes are all on."""
@@ -90,7 +101,8 @@ class Lanes:
     """The emitter of one kernel: where code goes, how many lanes there are at this point, which are on; `ahead`: the
     indices of loads that are fetched ahead, and by how many bytes (`prefetch.py`); `beside`: for lists of statements
     the loads near other ones (`neighbours.py`); `streams`: the arrays whose whole vectors are written past the caches
-    (`passes/nontemporal_stores.py`), `streamed`: has one been; `windows`: what is known of indices, by their texts."""
+    (`passes/nontemporal_stores.py`), `streamed`: has one been; `windows`: what is known of indices, by their texts;
+    `tables`: what is looked up in registers."""
 
     code: Code
     kernel: Kernel
@@ -106,6 +118,8 @@ class Lanes:
     streams: frozenset[KArray] = frozenset()
     streamed: bool = False
     windows: dict[tuple[str, ...], Window] = field(default_factory=dict[tuple[str, ...], Window])
+    tables: dict[KArray, Table] = field(default_factory=dict["KArray", "Table"])
+    found: Mapping[str, Interval] | None = None
     env: dict[str, LaneValue | Slot] = field(default_factory=dict)
     places: dict[KArray, Place] = field(default_factory=dict)
     scratch: dict[str, str] = field(default_factory=dict)
@@ -126,6 +140,14 @@ class Lanes:
 
     def type(self, prim: Prim) -> str:
         return vector(llvm_type(prim), self.width)
+
+    def interval(self, x: Operand) -> Interval:
+        """Between which numbers an integer lies, found for all when one is asked for."""
+        if isinstance(x, Const):
+            return int(x.value), int(x.value)
+        if self.found is None:
+            self.found = find_intervals(self.kernel.body)
+        return self.found.get(x.name) or range_of(x.prim)
 
     @contextmanager
     def masked(self, mask: Mask | None) -> Iterator[None]:

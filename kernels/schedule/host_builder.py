@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
+from math import prod
 from typing import Protocol
 
 from ...ir import core, scalar
@@ -362,6 +363,7 @@ class HostBuilder:
             body,
             tuple(b.sites),
             b.collective,
+            lengths=tuple(self.small(b)),
         )
         layouts = tuple(b.scope.layouts.get(n) for n in b.arrays)
         writes = tuple(a in b.outputs for a in b.arrays.values())
@@ -370,6 +372,13 @@ class HostBuilder:
         tiled = frozenset() if self.machine.name == CUDA.name else tiled_accesses(divided, facts)
         estimate = cost(divided.body, GATHER, tiled, facts)
         return Made(kernel, tuple(b.arrays), tuple(b.scalars), writes, layouts, facts, tiled, estimate)
+
+    def small(self, b: Builder) -> Iterator[tuple[kir.KArray, int]]:
+        """The inputs of a kernel that are small, of a known size."""
+        for name, array in b.arrays.items():
+            sizes = [int(n.value) for n in self.types[name].shape if isinstance(n, Const)]
+            if array not in b.outputs and len(sizes) == self.types[name].rank and 0 < prod(sizes) <= kir.SMALL:
+                yield array, prod(sizes)
 
     def launch(self, made: Made, blocks: Atom, units: Atom, work: float, loc: Loc, threads: int | None = None) -> None:
         """Launch a kernel; `threads`: of a block, unless that is set."""

@@ -9,7 +9,7 @@ from ..pipeline import Compiled
 from .kernels import divisions, strided
 from .statements import arrays, copies, interpreted, products, sequential
 from .subject import Check, findings, subject_of
-from .values import searches, small_tables, wide_arithmetic
+from .values import searches, wide_arithmetic
 
 CHECKS: Mapping[str, Check] = {
     "W0501": interpreted,
@@ -21,7 +21,6 @@ CHECKS: Mapping[str, Check] = {
     "W0507": copies,
     "W0508": searches,
     "W0509": wide_arithmetic,
-    "W0510": small_tables,
 }
 
 

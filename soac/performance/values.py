@@ -1,4 +1,4 @@
-"""Checks over what lanes compute: searches that go with the index, bytes in 64 bits, and bytes that are looked up."""
+"""Checks over what lanes compute: searches that go with the index, and bytes in 64 bits."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from .subject import Finding, Subject, inside
 
 NARROW, WIDE = 16, 64
 """Bits of elements of which a vector holds many, and of numbers of which it holds few."""
-FEW = 16
-"""Elements of a table that is called small."""
 FITS = 1 << 31
 """Numbers below it need no 64 bits: LLVM computes with 32 then."""
 
@@ -86,34 +84,6 @@ def _asks(stm: kir.KLet, seen: frozenset[str], facts: Facts) -> bool:
             return any(isinstance(a, KVar) and a.name in seen and isinstance(facts.of(b), Affine) for a, b in pairs)
         case _:
             return False
-
-
-def small_tables(subject: Subject, stm: Stm) -> Iterator[Finding]:
-    """W0510: elements of 16 bits or less taken out of a few, at numbers that each point computes."""
-    found = [[one for kernel in row for one in looked_up(kernel)] for row in subject.alternatives(stm)]
-    if found and all(found):
-        array = min(one for row in found for one in row)
-        reads = (s for s in inside(stm.exp) if isinstance(s.exp, Index) and s.exp.array.base == array)
-        label = f"each point takes one of at most {FEW} small elements, which no vector does at once"
-        hint = "compute the element from the number (`if x < 10 then x + 48 else x + 87`)"
-        yield Finding(next((s.loc for s in reads), stm.loc), "a lookup in a small table", label, hint)
-
-
-def looked_up(kernel: Kernel) -> tuple[str, ...]:
-    """The arrays, as the source calls them, of which lanes read small elements at one of the first `FEW` places."""
-    facts, intervals = find_facts(kernel.body), find_intervals(kernel.body)
-    found: list[str] = []
-    for stm in _of_lanes(kernel.body, False):
-        match stm:
-            case kir.KLet(_, kir.KLoad(array, KVar() as at)) if (
-                array.prim.bits <= NARROW and array.space is Space.GLOBAL
-            ):
-                least, greatest = intervals.get(at.name, (-1, FEW))
-                if least >= 0 and greatest < FEW and isinstance(facts.of(at), Varying):
-                    found.append(array.name.rpartition("_")[0] or array.name)
-            case _:
-                pass
-    return tuple(found)
 
 
 def wide_arithmetic(subject: Subject, stm: Stm) -> Iterator[Finding]:

@@ -23,6 +23,7 @@ from ... import disk_cache as disk
 from ...disk_cache import Cache
 from .avx2 import for_avx2, has_avx2_alone
 from .extrema import MARK, by_range, has_range, written_out
+from .lookups import for_lookups
 from .object_symbols import undefined_symbols
 from .permutations import by_elements
 
@@ -156,7 +157,7 @@ def identity() -> tuple[str, ...]:
     """Everything but the text that decides about the object."""
     here = host()
     version = ".".join(map(str, llvm.llvm_version_info))
-    return "jit-7", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
+    return "jit-8", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
 
 
 # ---- compile -----------------------------------------------------------------------------------------------------
@@ -205,6 +206,7 @@ def optimised(
         texts = tuple(map(written_out, texts))
     if has_avx2_alone(target.triple, target.features):
         texts = tuple(map(for_avx2, texts))
+    texts = tuple(for_lookups(text, target.triple, target.features) for text in texts)
     module, *others = map(verified, texts)
     for other in others:
         module.link_in(other)
