@@ -37,6 +37,7 @@ from .rules.maps import map_rule, sequential_rule
 from .rules.reductions import reduction_rule
 from .rules.writes import hist_rule, scatter_rule, update_rule
 from .versions.call_stacks import operators_on_stacks
+from .versions.in_nests import parts_in_nests
 from .versions.irregular import versions_rule
 
 RuleFunction = Callable[[Flow, Nest, Stm], Rule | None]
@@ -106,8 +107,10 @@ def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
         one = Mode.FULL if fun.kernels else mode  # the versions of what it does are those of its calls
         flow = flow_for(fun.entry.name if fun.entry is not None else fun.name.base, one)
         flow.known.replicates.update(globals_.known.replicates)
-        walk_top(flow, fun.body)
-        functions.append(replace(fun, body=Body(tuple(flow.output.stms), fun.body.result)))
+        flow.known.numbers |= globals_.known.numbers
+        body = parts_in_nests(flow, fun.body) if machine.keeps_rows else fun.body
+        walk_top(flow, body)
+        functions.append(replace(fun, body=Body(tuple(flow.output.stms), body.result)))
         warnings += _over_budget(flow, fun)
     while lifts.waiting:
         lifted = lifts.waiting.pop()

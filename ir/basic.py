@@ -92,6 +92,11 @@ class Iota:
     prim: Prim
 
 
+def is_iota(exp: object) -> bool:
+    """Whether an expression is an array of i64 whose elements are their own indices."""
+    return isinstance(exp, Iota) and (exp.start, exp.step) == (i64(0), i64(1))
+
+
 @dataclass(frozen=True, slots=True)
 class Replicate:
     """`replicate [n][m] x`: x may be a scalar or an array (its shape follows the new dimensions)."""

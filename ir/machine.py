@@ -98,6 +98,11 @@ ROUNDS = "suff_rounds"
 launches begin; its threshold is 0, unless it is set (`flatten/versions/rounds.py`)."""
 
 
+IN_PLACE = "suff_in_place"
+"""The kind of a guard that compares the bytes of the arrays that a loop changes with those from which on it is worth
+changing them in place (`flatten/versions/in_place.py`)."""
+
+
 def level_of(threshold: str) -> Level | None:
     """The level inside whose collectives the threads of a version are that this threshold guards; None if it guards
     another kind of version."""

@@ -57,6 +57,16 @@ def form_of(atom: Atom, defined: Defined, depth: int = DEPTH) -> Form:
             return {atom.name: 1}
 
 
+def plus(x: Form, y: Form) -> Form:
+    """x + y"""
+    return _plus(x, y, 1)
+
+
+def minus(x: Form, y: Form) -> Form:
+    """x - y"""
+    return _plus(x, y, -1)
+
+
 def _plus(x: Form, y: Form, factor: int) -> Form:
     """x + factor * y"""
     return _cleaned({name: x.get(name, 0) + factor * y.get(name, 0) for name in {**x, **y}})
@@ -66,7 +76,7 @@ def _cleaned(form: Form) -> Form:
     return {name: c for name, c in form.items() if c}
 
 
-def _at_most(x: Form, y: Form) -> bool:
+def at_most(x: Form, y: Form) -> bool:
     """Whether x <= y is known."""
     difference = _plus(y, x, -1)
     return set(difference) <= {None} and difference.get(None, 0) >= 0
@@ -83,7 +93,7 @@ class Range:
     high: Form
 
     def is_apart(self, other: Range) -> bool:
-        return _at_most(self.high, other.low) or _at_most(other.high, self.low)
+        return at_most(self.high, other.low) or at_most(other.high, self.low)
 
 
 def _range_of(dim: DimIndex, defined: Defined) -> Range | None:
@@ -152,10 +162,11 @@ def part_of(dims: tuple[DimIndex, ...], space: SegSpace, defined: Defined) -> Pa
 
 def is_plain(body: Body) -> bool:
     """Scalar code: of arrays, threads read elements and make views."""
-    return all(_is_plain_stm(stm) for stm in body.stms)
+    return all(is_plain_stm(stm) for stm in body.stms)
 
 
-def _is_plain_stm(stm: Stm) -> bool:
+def is_plain_stm(stm: Stm) -> bool:
+    """Whether a statement is plain: one that a thread of a scatter can execute as well as one of a map."""
     match stm.exp:
         case Index() | Rearrange():
             return True
@@ -169,20 +180,34 @@ def _is_plain_stm(stm: Stm) -> bool:
 
 def reads_only_own(body: Body, array: Name, part: Part, sharing: Sharing, defined: dict[Name, Stm]) -> bool:
     """Whether the threads of a plain body read of what may share memory with `array` only what `part` allows."""
+    return reads_beside(body, array, part, sharing, defined) == {}
+
+
+Place = tuple[Form, ...]
+
+
+def reads_beside(
+    body: Body, array: Name, part: Part, sharing: Sharing, defined: dict[Name, Stm]
+) -> dict[Name, Place] | None:
+    """What else the threads of a plain body read, by the names of what they read, with its places in `array`; None
+    where one is not known."""
     stms = tuple(all_stms(body))
     defined.update((p.name, stm) for stm in stms for p in stm.pat)
+    found: dict[Name, Place] = {}
     for stm in stms:
         match stm.exp:
             case Index(source, dims) if not stm.pat[0].type.shape and sharing.same(source, array):
-                place = _place_in(array, source, dims, defined)
-                if place is None or not part.allows(place):
-                    return False
+                place = place_in(array, source, dims, defined)
+                if place is None:
+                    return None
+                if not part.allows(place):
+                    found[stm.pat[0].name] = place
             case _:
                 pass
-    return True
+    return found
 
 
-def _place_in(array: Name, source: Name, dims: tuple[DimIndex, ...], defined: Defined) -> tuple[Form, ...] | None:
+def place_in(array: Name, source: Name, dims: tuple[DimIndex, ...], defined: Defined) -> tuple[Form, ...] | None:
     """`source[dims]` as a place of `array`, of which `source` is a view; None where that is not known."""
     place = tuple(form_of(dim.index, defined) for dim in dims if isinstance(dim, Fix))
     while source != array:

@@ -16,6 +16,7 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 
+from ...ir.basic import is_iota
 from ...ir.core import Attr, Body, Exp, FunDef, Lambda, Param, PrimOp, Replicate, Stm
 from ...ir.errors import NOWHERE, Loc
 from ...ir.machine import Machine, Mode
@@ -183,7 +184,7 @@ class Known:
     `coordinates` are the indices of nests around a flat one, `segments` the descriptors made, `rows` the arrays of
     varying width that are segments of flat data. `checked_rows`: the checks made of rows that kernels do not look at
     where they are empty, by the order of the deferred statement. `in_rounds`: whether there is a version in which
-    one collective goes through the rounds of a loop around."""
+    one collective goes through the rounds of a loop around. `numbers`: arrays that number their elements."""
 
     types: dict[Name, Type]
     consumed: set[Name]
@@ -200,6 +201,7 @@ class Known:
     fresh: set[Name] = field(default_factory=set)
     lent: set[Name] = field(default_factory=set)
     replicates: dict[Name, Replicate] = field(default_factory=dict)
+    numbers: set[Name] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -267,6 +269,8 @@ class Flow:
         """A statement that is flat as it is."""
         if isinstance(stm.exp, Replicate):
             self.known.replicates[stm.pat[0].name] = stm.exp
+        if is_iota(stm.exp):
+            self.known.numbers.add(stm.pat[0].name)
         self.output.stms.append(stm)
 
     def emit_as(self, base: str, type_: Type, exp: Exp) -> Name:

@@ -8,15 +8,18 @@
 
     a with [r1] <- v with [r2] <- ys  ⟶  a with [r2] <- ys with [r1] <- v                                  [P-Swap]
 
+    let ys = segmap (i < n, j < m) { .. a[i, k] .. }  ⟶  let c = copy a[:, k]                              [P-Take]
+    in a with [:, :] <- ys                                in segscatter (i < n, j < m) a { .. c[i] .. }
+
 The array between is never there. Sound where threads see of `a` only what no other thread overwrites: their own place,
 or places that are not in the part (`flatten/aliasing/regions.py`), and where nothing that they read is overwritten in
-between. [P-Swap] for parts that do not meet brings an update next to the map that it takes. After Munksgaard et al.,
-"Memory Optimizations in an Array Language" (SC'22), and the in-place lowering of Futhark.
+between; some of what else they read of each other's places is copied before (`taken_parts.py`). [P-Swap] for parts
+that do not meet brings an update next to the map that it takes. After Munksgaard et al., "Memory Optimizations in an
+Array Language" (SC'22), and the in-place lowering of Futhark.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 from ...ir.basic import whole
@@ -26,8 +29,6 @@ from ...ir.core import (
     Fix,
     Index,
     Level,
-    Param,
-    PrimOp,
     Prog,
     Scratch,
     SegMap,
@@ -37,14 +38,14 @@ from ...ir.core import (
     Stm,
     Update,
 )
-from ...ir.errors import Loc
 from ...ir.ops import Op
-from ...ir.records import dataclass
 from ...ir.traverse import bodies, free_in_stm, map_bodies, types_in
-from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
-from ..aliasing.classes import Sharing, sharing_in
-from ..aliasing.regions import are_apart, is_plain, part_of, reads_only_own
+from ...ir.types import Atom, Name, Names, Var, i64
+from ..aliasing.classes import sharing_in
+from ..aliasing.regions import Place, are_apart, is_plain, part_of, reads_beside
 from ..fusion.graph import node_of
+from .scope import Scope, op_in, places_in, uses_in
+from .taken_parts import can_be_taken, take
 
 
 def in_place(prog: Prog) -> Prog:
@@ -60,48 +61,12 @@ def in_place(prog: Prog) -> Prog:
         ]
         if not any(isinstance(stm.exp, Update | Concat) for stm in stms):
             return Body(tuple(stms), body.result)
-        scope = Scope(names, sharing, types, defined, stms, _uses(stms, body.result), _places(stms))
+        scope = Scope(names, sharing, types, defined, stms, uses_in(stms, body.result), places_in(stms))
         _rewrite(scope)
         return Body(tuple(scope.stms), body.result)
 
     functions = tuple(replace(fun, body=on_body(fun.body)) for fun in prog.functions)
     return Prog(prog.consts, functions, names.next)
-
-
-@dataclass(slots=True)
-class Scope:
-    """The statements of a body of the host, where each of its names is bound and how many use it (the result counts as
-    one); what is known of all names."""
-
-    names: Names
-    sharing: Sharing
-    types: dict[Name, Type]
-    defined: dict[Name, Stm]
-    stms: list[Stm]
-    uses: Counter[Name]
-    places: dict[Name, int]
-
-    def fresh(self, param: Param) -> Param:
-        """A further version of the array `param`, which one statement uses."""
-        made = Param(self.names.again(param.name), param.type)
-        self.sharing.link(param.name, made.name)
-        self.types[made.name] = made.type
-        self.uses[made.name] = 1
-        return made
-
-    def change(self, stms: list[Stm]) -> None:
-        """Other statements in place of those so far."""
-        self.stms, self.places = stms, _places(stms)
-
-
-def _uses(stms: list[Stm], result: tuple[Atom, ...]) -> Counter[Name]:
-    uses = Counter(name for stm in stms for name in free_in_stm(stm))
-    uses.update({atom.name for atom in result if isinstance(atom, Var)})
-    return uses
-
-
-def _places(stms: list[Stm]) -> dict[Name, int]:
-    return {p.name: k for k, stm in enumerate(stms) for p in stm.pat}
 
 
 def _rewrite(scope: Scope) -> None:
@@ -128,10 +93,12 @@ def _update(scope: Scope, k: int) -> int:
     order = _swapped(scope, number, k)
     stms, at = (scope.stms, k) if order is None else (order, k - 1)
     map_, update = stms[number], stms[at]
-    if not _is_in_place(scope, map_, update, stms[number + 1 : at]):
+    beside = _reads_beside(scope, map_, update, stms[number + 1 : at])
+    if beside is None:
         return k - 1
-    scope.change([*stms[:number], *stms[number + 1 : at], _scattered(scope, map_, update), *stms[at + 1 :]])
-    return at if order is not None else at - 2
+    taken, map_ = take(scope, map_, update, beside)
+    scope.change([*stms[:number], *stms[number + 1 : at], *taken, _scattered(scope, map_, update), *stms[at + 1 :]])
+    return at + len(taken) if order is not None else at - 2
 
 
 def _made_for(scope: Scope, k: int) -> int | None:
@@ -176,16 +143,17 @@ def _swapped(scope: Scope, number: int, k: int) -> list[Stm] | None:
     return [*scope.stms[:j], *scope.stms[j + 1 : k], early, late, *scope.stms[k + 1 :]]
 
 
-def _is_in_place(scope: Scope, map_: Stm, update: Stm, between: list[Stm]) -> bool:
-    """Whether the map can be executed where the update is, behind what is between them, by threads that see nothing of
-    each other's writes."""
+def _reads_beside(scope: Scope, map_: Stm, update: Stm, between: list[Stm]) -> dict[Name, Place] | None:
+    """What the map reads of each other's places, if it can be executed where the update is, behind what is between
+    them, by threads that see nothing of each other's writes when these places are copied before; None if not."""
     exp, to = map_.exp, update.exp
     assert isinstance(exp, SegMap)
     assert isinstance(to, Update)
     part = part_of(to.dims, exp.space, scope.defined)
     if part is None or not _is_checked(scope, map_, to) or not _may_move(scope, map_, between):
-        return False
-    return reads_only_own(exp.body, to.array, part, scope.sharing, scope.defined)
+        return None
+    beside = reads_beside(exp.body, to.array, part, scope.sharing, scope.defined)
+    return beside if beside is not None and can_be_taken(scope, exp, to, part, beside) else None
 
 
 def _is_checked(scope: Scope, map_: Stm, to: Update) -> bool:
@@ -216,27 +184,13 @@ def _scattered(scope: Scope, map_: Stm, update: Stm) -> Stm:
             case Fix(index):
                 places.append(index)
             case Slice(start, _, stride):
-                step = _op(scope, stms, Op.MUL, Var(next(indices)), stride, map_.loc)
-                places.append(_op(scope, stms, Op.ADD, start, step, map_.loc))
+                step = op_in(scope, stms, Op.MUL, Var(next(indices)), stride, map_.loc)
+                places.append(op_in(scope, stms, Op.ADD, start, step, map_.loc))
     body = Body(tuple(stms), (*places, *exp.body.result))
     certs = tuple(dict.fromkeys((*map_.certs, *update.certs)))
     attrs = tuple(dict.fromkeys((*map_.attrs, *update.attrs)))
     scatter = SegScatter(exp.level, exp.space, (to.array,), len(to.dims), body, safe=True)
     return Stm(update.pat, scatter, certs, attrs, map_.loc)
-
-
-def _op(scope: Scope, stms: list[Stm], op: Op, x: Atom, y: Atom, loc: Loc) -> Atom:
-    """`x op y`, for sums and products of sizes."""
-    if (op, x) == (Op.ADD, i64(0)) or (op, x) == (Op.MUL, i64(1)):
-        return y
-    if (op, y) == (Op.MUL, i64(1)):
-        return x
-    if op is Op.ADD and isinstance(x, Const) and isinstance(y, Const):
-        return i64(int(x.value) + int(y.value))
-    param = Param(scope.names.fresh("at"), I64)
-    stms.append(Stm((param,), PrimOp(op, Prim.I64, (x, y)), (), (), loc))
-    scope.defined[param.name] = stms[-1]
-    return Var(param.name)
 
 
 # ---- concatenations ------------------------------------------------------------------------------------------------
@@ -260,7 +214,7 @@ def _concat(scope: Scope, k: int) -> int:
         dims = (Slice(start, width, i64(1)), *whole(result.type.shape[1:]))
         to = result if last else scope.fresh(result)
         stms.append(Stm((to,), Update(array.name, dims, Var(part), True), stm.certs, stm.attrs, stm.loc))
-        start = start if last else _op(scope, stms, Op.ADD, start, width, stm.loc)
+        start = start if last else op_in(scope, stms, Op.ADD, start, width, stm.loc)
         array = to
     scope.defined.update((p.name, made) for made in stms for p in made.pat)
     scope.change([*scope.stms[:k], *stms, *scope.stms[k + 1 :]])

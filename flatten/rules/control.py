@@ -15,9 +15,10 @@ from ...ir.core import Body, Exp, ForLoop, If, Loop, Param, Stm
 from ...ir.traverse import free_in_body, free_in_stm
 from ...ir.types import Atom, Var, scalar
 from ..context.distribute import expand, expand_owned, frontier, settle
-from ..context.nest import TOP, Elem, Flow, Nest, host_body
+from ..context.nest import Elem, Flow, Nest, host_body
 from ..context.trace import Rule
 from ..versions.guards import guarded
+from ..versions.in_place import in_place_version
 from ..versions.parallelism import exploitable_stm
 from ..versions.rounds import rounds_version
 
@@ -25,15 +26,26 @@ from ..versions.rounds import rounds_version
 def top_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """At the top level loops and branches stay, and what is inside them is flattened.
 
-    G(•, loop z̄' = z̄ .. do e)  ⟶  loop z̄' = z̄ .. do G(•, e)             (beside a version of `versions/rounds.py`)
+    G(•, loop z̄' = z̄ .. do e)  ⟶  loop z̄' = z̄ .. do G(•, e)             (beside versions of `versions/rounds.py`
+                                                                         and `versions/in_place.py`)
     """
     if nest.dims:
         return None
-    version = rounds_version(flow, stm)
-    if version is not None:
-        flow.note(Rule.ROUNDS, ", ".join(str(p.name) for p in stm.pat))
-        guarded(flow, stm.pat, [version], lambda to: _rounds(flow, replace(stm, pat=to)))
-        return Rule.ROUNDS
+    rounds, in_place = rounds_version(flow, stm), in_place_version(flow, stm)
+    versions = [version for version in (rounds, in_place) if version is not None]
+    if versions:
+        rule = Rule.G0 if rounds is None else Rule.ROUNDS
+        flow.note(rule, ", ".join(str(p.name) for p in stm.pat))
+        in_rounds = flow.known.in_rounds
+        flow.known.in_rounds = in_rounds or rounds is not None
+        guarded(flow, stm.pat, versions, lambda to: _last(flow, replace(stm, pat=to)))
+        flow.known.in_rounds = in_rounds
+        return rule
+    return _descend(flow, stm)
+
+
+def _descend(flow: Flow, stm: Stm) -> Rule | None:
+    """A loop or branch whose bodies are flattened."""
     match stm.exp:
         case Loop(params, inits, form, body):
             exp: Exp = Loop(params, inits, form, _flat(flow, body))
@@ -46,11 +58,9 @@ def top_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     return Rule.G0
 
 
-def _rounds(flow: Flow, stm: Stm) -> None:
-    """A loop whose rounds are also those of one collective: flattened, as are loops inside it."""
-    flow.known.in_rounds = True
-    top_rule(flow, TOP, stm)
-    flow.known.in_rounds = False
+def _last(flow: Flow, stm: Stm) -> None:
+    """The version by which rounds are launched, and make new arrays."""
+    _descend(flow, stm)
 
 
 def _flat(flow: Flow, body: Body) -> Body:

@@ -9,9 +9,10 @@ That is so where the maps see of `a` only the element that they overwrite, or pl
 from __future__ import annotations
 
 from ...flatten.aliasing.classes import Sharing, aliases
-from ...flatten.aliasing.regions import is_plain, part_of, reads_only_own
+from ...flatten.aliasing.regions import Defined, is_plain, part_of, reads_only_own
 from ...flatten.context.segop_bodies import element_of
 from ...ir import core
+from ...ir.basic import is_iota
 from ...ir.core import Body, SegSpace, Slice, Stm
 from ...ir.traverse import free_in_stm
 from ...ir.types import Atom, Name, Var
@@ -53,7 +54,7 @@ def make_in_part(b: Builder, stm: Stm, update: core.Update) -> None:
 
 def _sees_only_own(b: Builder, stm: Stm, update: core.Update, target: ArrayRef) -> bool:
     """Whether the maps read of the array only what they overwrite there and then, or what is not in the part."""
-    nest = _nest(stm)
+    nest = _nest(stm, b.defined)
     slices = sum(isinstance(dim, Slice) for dim in update.dims)
     if nest is None or len(nest[0].dims) != slices:
         return False
@@ -75,10 +76,11 @@ def _sees_only_own(b: Builder, stm: Stm, update: core.Update, target: ArrayRef) 
     return reads_only_own(body, update.array, part, sharing, defined)
 
 
-def _nest(stm: Stm) -> tuple[SegSpace, Body] | None:
+def _nest(stm: Stm, outside: Defined) -> tuple[SegSpace, Body] | None:
     """Maps inside of one another around plain code, as a space and its code; None where it is more than that."""
     dims: list[tuple[Name, Atom]] = []
     stms: list[Stm] = []
+    defined = dict(outside)
     while True:
         match stm.exp:
             case core.Screma(width, arrays, core.Lambda(params, body, (_,)), (), ()):
@@ -88,13 +90,20 @@ def _nest(stm: Stm) -> tuple[SegSpace, Body] | None:
         index = Name("i", -1 - len(dims))
         dims.append((index, width))
         for param, array in zip(params, arrays, strict=True):
-            row = element_of(array, (width, *param.type.shape), (Var(index),))
-            stms.append(Stm((param,), row, (), (), stm.loc))
+            stms.append(Stm((param,), _row(defined, array, width, param, index), (), (), stm.loc))
         last = body.stms[-1] if body.stms else None
         if last is None or not last.pat[0].type.shape:
             leaf = Body((*stms, *body.stms), body.result)
             return (SegSpace(tuple(dims)), leaf) if is_plain(leaf) else None
         if body.result != (Var(last.pat[0].name),):
             return None
-        stms += body.stms[:-1]
+        defined.update((p.name, s) for s in body.stms for p in s.pat)
+        stms += [s for s in body.stms[:-1] if not isinstance(s.exp, core.Iota)]
         stm = last
+
+
+def _row(defined: Defined, array: Name, width: Atom, param: core.Param, index: Name) -> core.Exp:
+    """What a map gives its parameter of an array, at `index`: that itself where the array counts."""
+    if array in defined and is_iota(defined[array].exp):
+        return core.Copied(Var(index))
+    return element_of(array, (width, *param.type.shape), (Var(index),))

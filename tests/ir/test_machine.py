@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from soac.ir.core import Level
-from soac.ir.machine import CPU, CUDA, EVEN, ROUNDS, is_inside, level_of
+from soac.ir.machine import CPU, CUDA, EVEN, IN_PLACE, ROUNDS, is_inside, level_of
 from soac.ir.thresholds import Threshold
 
 LEVELS = {
     **{row.guard: row.level for machine in (CPU, CUDA) for row in machine.higher},
     ROUNDS: Level.BLOCK,
     EVEN: None,
+    IN_PLACE: None,
     "suff_outer": None,
 }
 

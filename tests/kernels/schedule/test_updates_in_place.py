@@ -8,6 +8,7 @@ import pytest
 import soac
 from soac.ir.interpret import interpret
 from soac.kernels.kernel_ir.nodes import Alloc
+from soac.kernels.kernel_ir.show import show_kernel
 from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.tracer.run import TraceSettings, trace_program
 
@@ -57,3 +58,25 @@ def test_updates(name: str) -> None:
         (expected,), _ = interpret(program.compiled.core, "main", [args[0].copy()])
         np.testing.assert_array_equal(program.call("main", args)[0], expected)
         assert trace_program(program.compiled, "main", args, {}, TraceSettings(threads=8, warp=4)).is_clean
+
+
+ROUNDS = {
+    "own elements": ("let s = a[0, 0] let a[:, :] = map (map (\\x -> x - s * 2)) a in a", True),
+    "a part": ("let a[k:, :] = map (map2 (\\y x -> x - y * 2) (iota n)) a[k:, :] in a", True),
+    "below a row": ("let a[k+1:, :] = map (map2 (\\u x -> x - u * 2) a[k]) a[k+1:, :] in a", True),
+    "turned": ("let a[:, :] = map2 (map2 (\\x y -> x - y * 2)) a (transpose a) in a", False),
+    "a row that is changed": ("let a[:, :] = map (map2 (\\u x -> x - u * 2) a[k]) a in a", False),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_rounds_of_a_collective(name: str) -> None:
+    """Where its threads see of the array only what they overwrite, or what is not in the part."""
+    text, is_in_place = ROUNDS[name]
+    program = soac.compile(f"entry main [n] (a: [n][n]i64): [n][n]i64 = loop a = copy a for k < n do {text}")
+    kernel = next(k for k in map(show_kernel, program.compiled.host.kernels) if "for j" in k)
+    assert ("new shared" not in kernel) == is_in_place
+    a = np.random.default_rng(1).integers(-3, 4, (5, 5))
+    sides = ({"main.a.suff_rounds_0": side} for side in (True, False))
+    got, other = (program.trace("main", [a.copy()], forced=side)[0][0] for side in sides)
+    np.testing.assert_array_equal(got, other)
