@@ -23,13 +23,14 @@ from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
 from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand
 from ..own_elements import own_elements
-from ..queries import arrays_of_loops, has_soac, overwritten
+from ..queries import arrays_of_loops, has_loop, has_soac, overwritten
 from ..soacs import split_indices, write_at, write_in_range
 from ..space import OPEN, Chunk, bind_space, chunk_of, lanes_over_chunk, output, segment_results
 from ..statements import gen_body
 from ..table import Schedule, Segop, Table, in_memory, run
 from ..widths import loop_bound, row_width
 from .columns import with_columns
+from .few_points import most_alone
 from .lanes_kernel import LanesKernel, chunk_length, first_chunk, launch_lanes, sized
 from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels, needed
 from .points_as_they_lie import Joined, joined_kernel, launch_joined
@@ -49,10 +50,11 @@ JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
 @dataclass(frozen=True, slots=True)
 class Points(Segop[core.SegMap]):
     """A map of threads with its kernels: lanes over the points, also of several rows at once or with results made
-    apart, or over the elements of a point."""
+    apart, or over the elements of a point, or no lanes."""
 
     lanes: LanesKernel
     spread: Made | None
+    alone: Made | None
     jammed: LanesKernel | None
     apart: LanesKernel | None
 
@@ -65,7 +67,8 @@ def points_of(s: Segop[core.SegMap]) -> Points:
     can = not any(t.shape for t in exp.ret) and can_jam(exp.space, exp.body)
     looped = arrays_of_loops(exp.body)
     apart = lanes_kernel(s, looped) if looped else None
-    return Points(s.h, s.stm, exp, s.base, s.outs, lanes, spread, jammed_kernel(s) if can else None, apart)
+    alone = block_a_point(s) if spread is None and has_loop(exp.body) else None
+    return Points(s.h, s.stm, exp, s.base, s.outs, lanes, spread, alone, jammed_kernel(s) if can else None, apart)
 
 
 def is_collective(s: Segop[core.SegMap]) -> bool | str:
@@ -207,6 +210,17 @@ def are_small(s: Points, apart: LanesKernel) -> Atom:
     return h.choice(spread, FALSE, small, "apart")
 
 
+def can_be_alone(s: Points) -> Made | str:
+    """The kernel with a point to a block and no lanes, if its body is a loop without SOACs; else why not."""
+    return s.alone or "no loop without a SOAC"
+
+
+def are_few_alone(s: Points, alone: Made) -> Atom:
+    """bool: are there so few points that a group of lanes would take longer?"""
+    most = most_alone(s.lanes.made, alone, s.exp.body)
+    return s.h.op(Op.LE, s.h.product(s.exp.space.widths), i64(most), base="few")
+
+
 def can_spread(s: Points) -> Made | str:
     """The kernel with lanes over the elements of a point, if its body has a SOAC; else why not."""
     return s.spread or "no SOAC in its body"
@@ -341,6 +355,7 @@ def launch_looped_twice(s: Points, looped: LanesKernel) -> None:
 POINTS: Table = (
     Schedule("panels", pack, can_pack_points, are_enough_to_pack),
     Schedule("unroll-and-jam", launch_found, can_jam_points, are_enough_to_jam),
+    Schedule("one by one", launch_a_point, can_be_alone, are_few_alone),
     Schedule("lanes, results apart", launch_found, can_make_apart, are_small),
     Schedule("rows side by side", launch_rows, can_be_side_by_side, are_large_rows),
     Schedule("block a point", launch_a_point, can_spread, is_long_to_spread),

@@ -78,3 +78,15 @@ def test_the_bound_of_the_loop_decides() -> None:
     rows = {row.name: row for segop in schedules_of(flat, CPU, ["cholesky"]) for row in segop.rows}
     assert "n" in (rows["lanes, results apart"].condition or "")
     assert "n" in (rows["block a point"].condition or "")
+
+
+def test_indices_that_count_are_no_memory_of_threads() -> None:
+    """A sum of sums that counts its own indices: the same for all lanes, so that its elements lie side by side."""
+    text = """
+entry main [c][k][n] (d: i64) (w: [c][k]f32) (xs: [c][n]f32): []f32 =
+  let m = n - (k - 1) * d
+  in tabulate m (\\j -> f32.sum (map2 (\\taps x -> f32.sum (map2 (\\p t -> t * x[j+p*d]) (iota k) taps)) w xs))
+"""
+    assert private_arrays(text) == 0
+    given = (2, np.ones((7, 3), np.float32), np.arange(70, dtype=np.float32).reshape(7, 10))
+    assert soac.compile(text).main(*given).tolist() == [sum(3 * (10 * c + j + 2) for c in range(7)) for j in range(6)]
