@@ -33,7 +33,8 @@ from .schedule.cpu.filters import counting, counts_apart, filters_in
 from .schedule.cpu.rows_and_columns import Pair, pairs_in, run_pair
 from .schedule.cpu.scan_and_map import followers_in, run_both
 from .schedule.cpu.scans_together import scans_together
-from .schedule.cpu.segmap import SEGSCATTER, sequential
+from .schedule.cpu.segmap import sequential
+from .schedule.cpu.segscatter import SEGSCATTER
 from .schedule.cpu.unroll_and_jam_loop import gen_soac
 from .schedule.cuda import seghist as gpu_seghist
 from .schedule.cuda import segmap as gpu_segmap

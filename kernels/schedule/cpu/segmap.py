@@ -1,4 +1,4 @@
-"""SegMap and SegScatter as kernels, and statements without segops as kernels of one block.
+"""SegMap as kernels, and statements without segops as kernels of one block.
 
 segmap (i < n, j < m)     block = (i, chunk of j): threads j; or block = (i, j): the body spreads its SOACs
 """
@@ -21,12 +21,10 @@ from ...analysis.uniformity import loops_vary
 from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
-from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand
+from ..kernel_builder import Builder, Mode, NotLowerable, Operand
 from ..own_elements import own_elements
 from ..queries import arrays_of_loops, has_loop, has_soac, overwritten
-from ..soacs import split_indices, write_at, write_in_range
-from ..space import OPEN, Chunk, bind_space, chunk_of, lanes_over_chunk, output, segment_results
-from ..statements import gen_body
+from ..space import OPEN, Chunk, bind_space, chunk_of, lanes_over_chunk, segment_results
 from ..table import Schedule, Segop, Table, in_memory, run
 from ..widths import loop_bound, row_width
 from .columns import with_columns
@@ -36,6 +34,7 @@ from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, lau
 from .points_as_they_lie import Joined, joined_kernel, launch_joined
 from .rows_side_by_side import is_large, launch_rows, matrix_of_rows
 from .segred import SPLIT_K, STREAMED, in_chunks
+from .segscatter import alias
 from .short_rows import SHORT_ROW, loops, short_row
 from .split_k import as_segred, is_narrow, reads_columns
 from .streamed_rows import can_stream, is_tall
@@ -476,38 +475,3 @@ def sequential(h: HostBuilder, stm: Stm) -> None:
             h.emit((param,), core.Index(name, (Fix(i64(0)),), True), stm.loc)
         elif name != param.name:
             alias(h, replace(stm, pat=(param,)), (name,))
-
-
-def segscatter(s: Segop[core.SegScatter], _: bool) -> None:
-    """In place: the destinations are consumed."""
-    h, exp = s.h, s.exp
-
-    def fill(b: Builder, chunk: Chunk) -> None:
-        dests = destinations(b, exp.dests)
-
-        def scatter(_indices: tuple[Operand, ...]) -> None:
-            given, each = gen_body(b, exp.body, Mode.THREAD), exp.rank + len(dests)
-            write = write_at if exp.safe else write_in_range
-            for k in range(0, len(given), each):
-                write(b, dests, *split_indices(given[k : k + each], exp.rank), Mode.THREAD)
-
-        lanes_over_chunk(b, exp.space, chunk, scatter)
-
-    launch_lanes(h, sized(s, fill, 1), exp.space, s.stm.loc)
-    alias(h, s.stm, exp.dests)
-
-
-SEGSCATTER: Table = (Schedule("lanes", segscatter),)
-
-
-def destinations(b: Builder, dests: tuple[Name, ...]) -> list[ArrayRef]:
-    """The memory of destinations, as results of the kernel under construction."""
-    return [output(b, name) for name in dests]
-
-
-def alias(h: HostBuilder, stm: Stm, dests: tuple[Name, ...]) -> None:
-    """The results are the destinations, which have been updated in place, by other names; what is a view stays one."""
-    for param, dest in zip(stm.pat, dests, strict=True):
-        if dest in h.views:
-            h.views[param.name] = h.views[dest]
-        h.emit((param,), core.Copied(Var(dest)), stm.loc)
