@@ -32,6 +32,7 @@ from .few_points import most_alone
 from .lanes_kernel import LanesKernel, chunk_length, first_chunk, launch_lanes, sized
 from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels, needed
 from .points_as_they_lie import Joined, joined_kernel, launch_joined
+from .rows_of_sums import loops_over_sums, most_elements
 from .rows_side_by_side import is_large, launch_rows, matrix_of_rows
 from .segred import SPLIT_K, STREAMED, in_chunks
 from .segscatter import alias
@@ -351,7 +352,27 @@ def launch_looped_twice(s: Points, looped: LanesKernel) -> None:
     launch_lanes(s.h, looped, SegSpace(s.exp.space.dims[:-2]), s.stm.loc)
 
 
+def can_loop_sums(s: Points) -> LanesKernel | str:
+    """The kernel with a row to a lane and loops over its sums, where these are plain and may be few; else why not."""
+    if s.jammed is None:
+        return "not a reduction for each point of a matrix"
+    width = s.exp.space.widths[-1]
+    if isinstance(width, Const) and int(width.value) >= LANES:
+        return "its rows have more sums than there are lanes"
+    return looped_kernel(s, 1, sums=True)
+
+
+def are_few_sums(s: Points, looped: LanesKernel) -> Atom:
+    """bool: are there fewer sums in a row than lanes, of few elements each, and many rows?"""
+    h, (*_, rows, width) = s.h, s.exp.space.widths
+    depth = reductions_in(s.exp.body)[0][1].width
+    few = h.op(Op.LT, width, i64(LANES), base="few")
+    short = h.op(Op.LT, depth, i64(most_elements(looped.made.kernel)), base="short")
+    return at_least(h, h.choice(h.choice(few, short, FALSE, "few"), rows, i64(0), "rows"), 2 * FEW)
+
+
 POINTS: Table = (
+    Schedule("lanes over rows of sums", launch_looped, can_loop_sums, are_few_sums),
     Schedule("panels", pack, can_pack_points, are_enough_to_pack),
     Schedule("unroll-and-jam", launch_found, can_jam_points, are_enough_to_jam),
     Schedule("one by one", launch_a_point, can_be_alone, are_few_alone),
@@ -426,13 +447,15 @@ def lanes_kernel(s: Segop[core.SegMap], apart: frozenset[Name] = frozenset()) ->
     return sized(s, fill, 1)
 
 
-def looped_kernel(s: Segop[core.SegMap], depth: int) -> LanesKernel:
-    """`threads i` over a chunk of the dimension before the `depth` innermost ones, each with loops over these."""
+def looped_kernel(s: Segop[core.SegMap], depth: int, sums: bool = False) -> LanesKernel:
+    """`threads i` over a chunk of the dimension before the `depth` innermost ones, each with loops over these, whose
+    points are sums or none."""
     dims = s.exp.space.dims
 
     def build(chunk: Chunk) -> Made:
         b = s.h.builder()
-        lanes_over_chunk(b, SegSpace(dims[:-depth]), chunk, lambda at: loops(b, s.outs, at, dims[-depth:], s.exp.body))
+        point = loops_over_sums if sums else loops
+        lanes_over_chunk(b, SegSpace(dims[:-depth]), chunk, lambda at: point(b, s.outs, at, dims[-depth:], s.exp.body))
         return s.h.finish(b, s.base)
 
     first = first_chunk(s.exp.space.widths[-1 - depth])
