@@ -34,7 +34,8 @@ from .schedule.cpu.filters import counting, counts_apart, filters_in
 from .schedule.cpu.rows_and_columns import Pair, pairs_in, run_pair
 from .schedule.cpu.scan_and_map import followers_in, run_both
 from .schedule.cpu.scans_together import scans_together
-from .schedule.cpu.segmap import SEGSCATTER, sequential
+from .schedule.cpu.segmap import sequential
+from .schedule.cpu.segscatter import SEGSCATTER
 from .schedule.cpu.unroll_and_jam_loop import gen_soac
 from .schedule.cuda import seghist as gpu_seghist
 from .schedule.cuda import segmap as gpu_segmap
@@ -45,7 +46,7 @@ from .schedule.cuda.mapping import best_layout
 from .schedule.cuda.scalars_by_address import by_address
 from .schedule.host_builder import BestMapping, Follower, HostBuilder, Scheduled
 from .schedule.kernel_builder import InnerSchedules, NotLowerable
-from .schedule.queries import has_segop
+from .schedule.queries import has_loop, has_segop
 from .schedule.table import SegOp, Segop, Table, bound, run
 
 SCHEDULES: Mapping[str, Mapping[type, Table]] = {
@@ -237,12 +238,26 @@ def lower_pair(h: HostBuilder, pair: Pair, guards: Container[Name], emit: Callab
 
 
 def turned_in(stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Mapping[Name, Stm]:
-    """The rearrangements of results of scans of which nothing else is read, by these."""
-    scanned = {p.name for stm in stms if isinstance(stm.exp, core.SegScan) for p in stm.pat}
-    reads = Counter(name for stm in stms for name in free_in_stm(stm) if name in scanned)
+    """The rearrangements of results of scans, and of arrays that loops of threads make, of which nothing else is read,
+    by these."""
+    made = {p.name: stm.exp for stm in stms if isinstance(stm.exp, core.SegScan | core.SegMap) for p in stm.pat}
+    reads = Counter(name for stm in stms for name in free_in_stm(stm) if name in made)
     reads.update(atom.name for atom in result if isinstance(atom, Var))
-    found = ((stm.exp.array, stm) for stm in stms if isinstance(stm.exp, core.Rearrange))
-    return {name: stm for name, stm in found if name in scanned and reads[name] == 1}
+    found = ((stm.exp, stm) for stm in stms if isinstance(stm.exp, core.Rearrange))
+    return {
+        exp.array: stm
+        for exp, stm in found
+        if reads[exp.array] == 1 and (maker := made.get(exp.array)) is not None and _may_be_turned(maker, exp.perm)
+    }
+
+
+def _may_be_turned(maker: core.SegScan | core.SegMap, perm: tuple[int, ...]) -> bool:
+    """Whether results may lie with their dimensions in the order `perm`: those of scans, and arrays of neighbouring
+    threads whose elements come to lie side by side."""
+    if isinstance(maker, core.SegScan):
+        return True
+    last = len(maker.space.dims) - 1
+    return maker.level is core.Level.THREAD and 0 <= last == perm[-1] < len(perm) - 1 and has_loop(maker.body)
 
 
 def placed(h: HostBuilder, s: Segop[SegOp]) -> Segop[SegOp]:

@@ -58,6 +58,11 @@ def loop_to_map(stm: Stm, names: Names, in_nest: bool = False) -> tuple[Stm, ...
     return (numbers, mapped) if chosen else (mapped,)
 
 
+SHARED = 3 * LIMIT
+"""The most that scalars of an iteration weigh in a nest, whose points compute them for all lanes at once: row and
+column of an index, say."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Mapping:
     """A loop of a known number of iterations, whose body is one map and before it cheap scalars and `rows` of arrays,
@@ -82,7 +87,7 @@ def _only_map(stm: Stm, in_nest: bool) -> _Mapping | None:
     if stm.attrs or not all(_is_plain(s, in_nest) for s in plain):
         return None
     weight = sum(weight_of(s.exp) for s in scalars)
-    return _Mapping(stm.exp, tuple(scalars), rows, map_, screma) if weight <= LIMIT else None
+    return _Mapping(stm.exp, tuple(scalars), rows, map_, screma) if weight <= (SHARED if in_nest else LIMIT) else None
 
 
 def _is_plain(stm: Stm, in_nest: bool) -> bool:

@@ -16,6 +16,17 @@ def has_soac(body: Body) -> bool:
     return any(isinstance(e, (core.Screma, core.Scatter, core.Hist)) for e in all_exps(body))
 
 
+def has_loop(body: Body) -> bool:
+    """Does a body hold a loop?"""
+    return any(isinstance(e, core.Loop) for e in all_exps(body))
+
+
+def carries_floats(body: Body) -> bool:
+    """Does a loop of a body carry a float from step to step?"""
+    loops = (e for e in all_exps(body) if isinstance(e, core.Loop))
+    return any(p.type.prim.is_float and not p.type.shape for loop in loops for p in loop.params)
+
+
 def has_segop(body: Body) -> bool:
     """Whether a body holds a segop."""
     segops = (core.SegMap, core.SegRed, core.SegScan, core.SegScatter, core.SegHist)

@@ -38,7 +38,7 @@ from .hist_chunk import (
 )
 from .hist_select import chooses
 from .hist_vector import by_element, rows_kernel
-from .segmap import alias, destinations
+from .segscatter import alias, destinations
 from .unroll_and_jam import ceil_div
 
 LEAST_CHUNK, LEAST_CHOICE = 1 << 17, 1 << 18

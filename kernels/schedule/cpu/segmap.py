@@ -1,4 +1,4 @@
-"""SegMap and SegScatter as kernels, and statements without segops as kernels of one block.
+"""SegMap as kernels, and statements without segops as kernels of one block.
 
 segmap (i < n, j < m)     block = (i, chunk of j): threads j; or block = (i, j): the body spreads its SOACs
 """
@@ -21,20 +21,21 @@ from ...analysis.uniformity import loops_vary
 from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
-from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand
+from ..kernel_builder import Builder, Mode, NotLowerable, Operand
 from ..own_elements import own_elements
-from ..queries import arrays_of_loops, has_soac, overwritten
-from ..soacs import split_indices, write_at, write_in_range
-from ..space import OPEN, Chunk, bind_space, chunk_of, lanes_over_chunk, output, segment_results
-from ..statements import gen_body
+from ..queries import arrays_of_loops, has_loop, has_soac, overwritten
+from ..space import OPEN, Chunk, bind_space, chunk_of, lanes_over_chunk, segment_results
 from ..table import Schedule, Segop, Table, in_memory, run
 from ..widths import loop_bound, row_width
 from .columns import with_columns
+from .few_points import most_alone
 from .lanes_kernel import LanesKernel, chunk_length, first_chunk, launch_lanes, sized
 from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels, needed
 from .points_as_they_lie import Joined, joined_kernel, launch_joined
+from .rows_of_sums import loops_over_sums, most_elements
 from .rows_side_by_side import is_large, launch_rows, matrix_of_rows
 from .segred import SPLIT_K, STREAMED, in_chunks
+from .segscatter import alias
 from .short_rows import SHORT_ROW, loops, short_row
 from .split_k import as_segred, is_narrow, reads_columns
 from .streamed_rows import can_stream, is_tall
@@ -49,10 +50,11 @@ JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
 @dataclass(frozen=True, slots=True)
 class Points(Segop[core.SegMap]):
     """A map of threads with its kernels: lanes over the points, also of several rows at once or with results made
-    apart, or over the elements of a point."""
+    apart, or over the elements of a point, or no lanes."""
 
     lanes: LanesKernel
     spread: Made | None
+    alone: Made | None
     jammed: LanesKernel | None
     apart: LanesKernel | None
 
@@ -65,7 +67,8 @@ def points_of(s: Segop[core.SegMap]) -> Points:
     can = not any(t.shape for t in exp.ret) and can_jam(exp.space, exp.body)
     looped = arrays_of_loops(exp.body)
     apart = lanes_kernel(s, looped) if looped else None
-    return Points(s.h, s.stm, exp, s.base, s.outs, lanes, spread, jammed_kernel(s) if can else None, apart)
+    alone = block_a_point(s) if spread is None and has_loop(exp.body) else None
+    return Points(s.h, s.stm, exp, s.base, s.outs, lanes, spread, alone, jammed_kernel(s) if can else None, apart)
 
 
 def is_collective(s: Segop[core.SegMap]) -> bool | str:
@@ -207,6 +210,17 @@ def are_small(s: Points, apart: LanesKernel) -> Atom:
     return h.choice(spread, FALSE, small, "apart")
 
 
+def can_be_alone(s: Points) -> Made | str:
+    """The kernel with a point to a block and no lanes, if its body is a loop without SOACs; else why not."""
+    return s.alone or "no loop without a SOAC"
+
+
+def are_few_alone(s: Points, alone: Made) -> Atom:
+    """bool: are there so few points that a group of lanes would take longer?"""
+    most = most_alone(s.lanes.made, alone, s.exp.body)
+    return s.h.op(Op.LE, s.h.product(s.exp.space.widths), i64(most), base="few")
+
+
 def can_spread(s: Points) -> Made | str:
     """The kernel with lanes over the elements of a point, if its body has a SOAC; else why not."""
     return s.spread or "no SOAC in its body"
@@ -338,9 +352,30 @@ def launch_looped_twice(s: Points, looped: LanesKernel) -> None:
     launch_lanes(s.h, looped, SegSpace(s.exp.space.dims[:-2]), s.stm.loc)
 
 
+def can_loop_sums(s: Points) -> LanesKernel | str:
+    """The kernel with a row to a lane and loops over its sums, where these are plain and may be few; else why not."""
+    if s.jammed is None:
+        return "not a reduction for each point of a matrix"
+    width = s.exp.space.widths[-1]
+    if isinstance(width, Const) and int(width.value) >= LANES:
+        return "its rows have more sums than there are lanes"
+    return looped_kernel(s, 1, sums=True)
+
+
+def are_few_sums(s: Points, looped: LanesKernel) -> Atom:
+    """bool: are there fewer sums in a row than lanes, of few elements each, and many rows?"""
+    h, (*_, rows, width) = s.h, s.exp.space.widths
+    depth = reductions_in(s.exp.body)[0][1].width
+    few = h.op(Op.LT, width, i64(LANES), base="few")
+    short = h.op(Op.LT, depth, i64(most_elements(looped.made.kernel)), base="short")
+    return at_least(h, h.choice(h.choice(few, short, FALSE, "few"), rows, i64(0), "rows"), 2 * FEW)
+
+
 POINTS: Table = (
+    Schedule("lanes over rows of sums", launch_looped, can_loop_sums, are_few_sums),
     Schedule("panels", pack, can_pack_points, are_enough_to_pack),
     Schedule("unroll-and-jam", launch_found, can_jam_points, are_enough_to_jam),
+    Schedule("one by one", launch_a_point, can_be_alone, are_few_alone),
     Schedule("lanes, results apart", launch_found, can_make_apart, are_small),
     Schedule("rows side by side", launch_rows, can_be_side_by_side, are_large_rows),
     Schedule("block a point", launch_a_point, can_spread, is_long_to_spread),
@@ -412,13 +447,15 @@ def lanes_kernel(s: Segop[core.SegMap], apart: frozenset[Name] = frozenset()) ->
     return sized(s, fill, 1)
 
 
-def looped_kernel(s: Segop[core.SegMap], depth: int) -> LanesKernel:
-    """`threads i` over a chunk of the dimension before the `depth` innermost ones, each with loops over these."""
+def looped_kernel(s: Segop[core.SegMap], depth: int, sums: bool = False) -> LanesKernel:
+    """`threads i` over a chunk of the dimension before the `depth` innermost ones, each with loops over these, whose
+    points are sums or none."""
     dims = s.exp.space.dims
 
     def build(chunk: Chunk) -> Made:
         b = s.h.builder()
-        lanes_over_chunk(b, SegSpace(dims[:-depth]), chunk, lambda at: loops(b, s.outs, at, dims[-depth:], s.exp.body))
+        point = loops_over_sums if sums else loops
+        lanes_over_chunk(b, SegSpace(dims[:-depth]), chunk, lambda at: point(b, s.outs, at, dims[-depth:], s.exp.body))
         return s.h.finish(b, s.base)
 
     first = first_chunk(s.exp.space.widths[-1 - depth])
@@ -461,38 +498,3 @@ def sequential(h: HostBuilder, stm: Stm) -> None:
             h.emit((param,), core.Index(name, (Fix(i64(0)),), True), stm.loc)
         elif name != param.name:
             alias(h, replace(stm, pat=(param,)), (name,))
-
-
-def segscatter(s: Segop[core.SegScatter], _: bool) -> None:
-    """In place: the destinations are consumed."""
-    h, exp = s.h, s.exp
-
-    def fill(b: Builder, chunk: Chunk) -> None:
-        dests = destinations(b, exp.dests)
-
-        def scatter(_indices: tuple[Operand, ...]) -> None:
-            given, each = gen_body(b, exp.body, Mode.THREAD), exp.rank + len(dests)
-            write = write_at if exp.safe else write_in_range
-            for k in range(0, len(given), each):
-                write(b, dests, *split_indices(given[k : k + each], exp.rank), Mode.THREAD)
-
-        lanes_over_chunk(b, exp.space, chunk, scatter)
-
-    launch_lanes(h, sized(s, fill, 1), exp.space, s.stm.loc, scatters=True)
-    alias(h, s.stm, exp.dests)
-
-
-SEGSCATTER: Table = (Schedule("lanes", segscatter),)
-
-
-def destinations(b: Builder, dests: tuple[Name, ...]) -> list[ArrayRef]:
-    """The memory of destinations, as results of the kernel under construction."""
-    return [output(b, name) for name in dests]
-
-
-def alias(h: HostBuilder, stm: Stm, dests: tuple[Name, ...]) -> None:
-    """The results are the destinations, which have been updated in place, by other names; what is a view stays one."""
-    for param, dest in zip(stm.pat, dests, strict=True):
-        if dest in h.views:
-            h.views[param.name] = h.views[dest]
-        h.emit((param,), core.Copied(Var(dest)), stm.loc)

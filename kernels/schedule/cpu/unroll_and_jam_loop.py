@@ -59,7 +59,7 @@ def _common(b: Builder, exp: core.Screma, inner: core.Screma) -> tuple[Name, ...
     """Arrays in the memory of the device whose scalars every step reads."""
     own = {p.name for p in exp.map.params} | set(bound_in_body(exp.map.body))
     found = [a for a in dict.fromkeys(inner.arrays) if a not in own]
-    return tuple(a for a in found if _is_stored(b.array(a)))
+    return tuple(a for a in found if _is_stored(b.input(a)))
 
 
 def _is_stored(array: Value) -> bool:

@@ -29,7 +29,7 @@ from ...host_ir.launch_parameters import Kind
 from ...kernel_ir import nodes as kir
 from ..cpu.hist_chunk import applied
 from ..cpu.seghist import in_sequence
-from ..cpu.segmap import alias, destinations
+from ..cpu.segscatter import alias, destinations
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, scalar
 from ..soacs import in_range, is_simple, split_indices

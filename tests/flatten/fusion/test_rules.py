@@ -9,11 +9,15 @@ import pytest
 
 from soac.flatten.fusion.driver import fused_once
 from soac.flatten.fusion.rules import pull_rearrange
+from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
-from soac.ir.core import Body, Prog, Rearrange
+from soac.ir.core import Body, Loop, Prog, Rearrange
 from soac.ir.interpret import interpret
+from soac.ir.machine import CPU, Mode
 from soac.ir.parse import parse_prog
+from soac.ir.traverse import all_exps
 from soac.ir.types import Name, Names
+from soac.pipeline import compile_core
 
 CONSUMERS = {
     "map": r"map n_1 (ys_11) \(v_21: i64) : (i64) -> { let (w_22: i64) = mul_i64 v_21 2i64 in (w_22) }",
@@ -90,3 +94,16 @@ def test_a_loop_with_other_code_than_cheap_scalars_stays(before: str) -> None:
     check(prog, Stage.CORE)
     _, rules = fused_once(prog)
     assert bool(rules) == SCALARS[before]
+
+
+def test_a_nest_may_divide_the_counter_of_a_loop_of_maps() -> None:
+    """Row and column of an index are computed once for all lanes."""
+    text = """
+entry main [h][w][c][n] (x: [h][w][c]f32) (k: [n][c]f32): [][][c]f32 =
+  tabulate_2d (h - 2) (w - 2) (\\i j ->
+    loop y = replicate c 0 for t < n do map3 (\\y v k -> y + v * k) y x[i + t / 3, j + t % 3] k[t])
+"""
+    flat = compile_core(compile_text(text, "divided.soac"), Mode.INCREMENTAL, CPU).flat
+    loops = [e for fun in flat.functions for e in all_exps(fun.body) if isinstance(e, Loop)]
+    assert loops
+    assert not any(p.type.shape for loop in loops for p in loop.params)

@@ -8,6 +8,7 @@ import pytest
 import soac
 from soac.frontend.compile import compile_text
 from soac.ir.machine import CPU, Mode
+from soac.kernels.host_ir.nodes import show_host
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.traverse import all_statements
 from soac.kernels.schedule.cpu.segmap import MOST_APART
@@ -78,3 +79,27 @@ def test_the_bound_of_the_loop_decides() -> None:
     rows = {row.name: row for segop in schedules_of(flat, CPU, ["cholesky"]) for row in segop.rows}
     assert "n" in (rows["lanes, results apart"].condition or "")
     assert "n" in (rows["block a point"].condition or "")
+
+
+def test_indices_that_count_are_no_memory_of_threads() -> None:
+    """A sum of sums that counts its own indices: the same for all lanes, so that its elements lie side by side."""
+    text = """
+entry main [c][k][n] (d: i64) (w: [c][k]f32) (xs: [c][n]f32): []f32 =
+  let m = n - (k - 1) * d
+  in tabulate m (\\j -> f32.sum (map2 (\\taps x -> f32.sum (map2 (\\p t -> t * x[j+p*d]) (iota k) taps)) w xs))
+"""
+    assert private_arrays(text) == 0
+    given = (2, np.ones((7, 3), np.float32), np.arange(70, dtype=np.float32).reshape(7, 10))
+    assert soac.compile(text).main(*given).tolist() == [sum(3 * (10 * c + j + 2) for c in range(7)) for j in range(6)]
+
+
+def test_columns_are_stored_as_they_lie() -> None:
+    """What is only read transposed is not stored otherwise, nor copied."""
+    text = """
+entry main [h][w] (x: [h][w]f64): [h][w]f64 =
+  transpose (map (\\c -> loop y = copy c for i in 1..<h do y with [i] = y[i] + y[i-1]) (transpose x))
+"""
+    host = compile_core(compile_text(text, "columns.soac"), Mode.OUTER, CPU).host
+    assert "rearrange" not in show_host(host)
+    rows = np.arange(60.0).reshape(4, 15)
+    assert np.array_equal(soac.compile(text).main(rows), np.cumsum(rows, 0))

@@ -1,0 +1,68 @@
+"""Maps of loops over few points, around the numbers of points where lanes take over."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import soac
+from soac.frontend.compile import compile_text
+from soac.ir.machine import CPU, Mode
+from soac.pipeline import compile_core
+from soac.reports.schedules import schedules_of
+
+PROGRAM = """
+entry echo [c][n] (d: i64) (g: f32) (rows: [c][n]f32): [c][n]f32 =
+  map (\\row -> loop y = copy row for i in d..<n do y with [i] = y[i] + g * y[i-d]) rows
+entry decayed [c][n] (k: f64) (rows: [c][n]f64): ([c][n]f64, [c]f64) =
+  unzip (map (\\row ->
+    let (y, last) = loop (y, last) = (replicate n 0, 0) for i < n do
+      let last = last + k * (row[i] - last)
+      in (y with [i] = last, last)
+    in (y, last)) rows)
+entry steps [a][b] (starts: [a][b]i32): [a][b]i32 =
+  map (map (\\x -> (loop (x, k) = (x, 0) while x > 1 do (if x % 2 == 0 then x / 2 else 3 * x + 1, k + 1)).1)) starts
+"""
+
+
+@pytest.fixture(scope="module")
+def program() -> soac.Program:
+    return soac.compile(PROGRAM)
+
+
+def collatz(x: int) -> int:
+    k = 0
+    while x > 1:
+        x, k = x // 2 if x % 2 == 0 else 3 * x + 1, k + 1
+    return k
+
+
+@pytest.mark.parametrize("c", [0, 1, 2, 5, 11, 12, 17])
+def test_results(program: soac.Program, c: int) -> None:
+    rows = np.random.default_rng(c).random((c, 40))
+    echo = rows.astype(np.float32)
+    for i in range(7, 40):
+        echo[:, i] += np.float32(0.5) * echo[:, i - 7]
+    np.testing.assert_allclose(program.echo(7, 0.5, rows.astype(np.float32)), echo, rtol=1e-5)
+    means, last = np.zeros((c, 40)), np.zeros(c)
+    for i in range(40):
+        last = last + 0.25 * (rows[:, i] - last)
+        means[:, i] = last
+    found, ends = program.decayed(0.25, rows)
+    np.testing.assert_allclose(found, means)
+    np.testing.assert_allclose(ends, last)
+    starts = np.arange(2 * c, dtype=np.int32).reshape(2, c)
+    assert program.steps(starts).tolist() == [[collatz(int(x)) for x in row] for row in starts]
+
+
+def most_points(entry: str) -> int:
+    """Up to how many points go one by one."""
+    flat = compile_core(compile_text(PROGRAM, "few.soac"), Mode.INCREMENTAL, CPU).flat
+    (row,) = (r for s in schedules_of(flat, CPU, [entry]) for r in s.rows if r.name == "one by one")
+    assert row.condition is not None
+    return int(row.condition.split("<=")[1])
+
+
+def test_what_waits_is_sooner_on_lanes() -> None:
+    """An echo only moves elements; a mean waits for the step before."""
+    assert 1 <= most_points("decayed") < most_points("echo") < 16
