@@ -260,7 +260,7 @@ class HostCompiler:
 
     # ---- arrays ---------------------------------------------------------------------------------------------------
 
-    def bulk(self, stm: HostStm, exp: core.Basic) -> Callable[[Env, Run], Any]:
+    def bulk(self, stm: HostStm, exp: core.Basic | Over) -> Callable[[Env, Run], Any]:
         match exp:
             case core.Copied(atom):
                 get = self.get(atom)
