@@ -17,7 +17,7 @@ from ...ir.records import dataclass
 from ...ir.thresholds import Threshold
 from ...ir.traverse import free_in_stm, names_in_types
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
-from ..analysis.cost import EXTENT, GATHER, LANES, Tiled, cost
+from ..analysis.cost import GATHER, Tiled, cost
 from ..analysis.uniformity import Facts, find_facts
 from ..host_ir.copy_sizes import FAR_BYTES
 from ..host_ir.launch_parameters import Kind, Side, size_kind, size_param
@@ -310,12 +310,15 @@ class HostBuilder:
             return self.mapped(self, blocks, build, dims)
         best = build()
         reads = (name for name, writes in zip(best.arrays, best.writes, strict=True) if not writes)
-        names = [name for name in reads if 2 <= self.types[name].rank <= depth]
-        if not names or best.cost <= MANIFEST_GAIN * cost(best.kernel.body, 1.0, best.tiled, best.facts):
+        once = depth if best.tiled else depth + 1
+        names = [name for name in reads if 2 <= self.types[name].rank < once]
+        least = cost(best.kernel.body, 1.0, best.tiled, best.facts)
+        if not names or best.cost <= MANIFEST_GAIN * least:
             return best
+        of_copy = COPIED * (best.cost - least) / (GATHER - 1)
         for name in names:
             rank = self.types[name].rank
-            copied = COPIED * EXTENT / LANES if rank == depth else 0.0
+            copied = of_copy if rank == depth else 0.0
             for inner in range(rank - 1):
                 perm = (*(d for d in range(rank) if d != inner), inner)
                 made = self.built_with(name, perm, build)

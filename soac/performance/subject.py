@@ -17,6 +17,7 @@ from ..ir.types import Name, Var
 from ..ir.version_tree import comparisons
 from ..kernels.kernel_ir.nodes import Kernel
 from ..kernels.passes.pipeline import CPU_PASSES, ready
+from ..kernels.schedule.cpu.few_points import FEW_POINTS
 from ..kernels.schedule.host_builder import Scheduled
 from ..pipeline import Compiled
 
@@ -48,10 +49,11 @@ class Subject:
         return self.scheduled.get(stm.pat[0].name) if stm.pat else None
 
     def alternatives(self, stm: Stm) -> tuple[tuple[Kernel, ...], ...]:
-        """The kernels of each schedule that may be taken for a segop, after all passes."""
+        """The kernels of each schedule that may be taken for a segop of many points, after all passes."""
         lowered = self.lowered(stm)
         rows = () if lowered is None else lowered.considered
-        return tuple(tuple(map(self._kernel, row.kernels)) for row in rows if row.why_not is None and row.kernels)
+        taken = (row for row in rows if row.why_not is None and row.schedule != FEW_POINTS)
+        return tuple(tuple(map(self._kernel, row.kernels)) for row in taken if row.kernels)
 
     def _kernel(self, name: str) -> Kernel:
         if name not in self._ready:

@@ -14,6 +14,9 @@ from ...analysis.cost import NEAR, cost_at, lanes_of
 from ..host_builder import Made
 from ..queries import carries_floats
 
+FEW_POINTS = "one by one"
+"""What the schedule is called."""
+
 WAITING, FLOWING = 0.7, 1.4
 """What steps of a group of lanes take of the estimate, by that of steps without: floats that wait for those of the step
 before take as long in both."""

@@ -28,7 +28,7 @@ from ..space import OPEN, Chunk, bind_space, chunk_of, lanes_over_chunk, segment
 from ..table import Schedule, Segop, Table, in_memory, run
 from ..widths import loop_bound, row_width
 from .columns import with_columns
-from .few_points import most_alone
+from .few_points import FEW_POINTS, most_alone
 from .lanes_kernel import LanesKernel, chunk_length, first_chunk, launch_lanes, sized
 from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels, needed
 from .points_as_they_lie import Joined, joined_kernel, launch_joined
@@ -375,7 +375,7 @@ POINTS: Table = (
     Schedule("lanes over rows of sums", launch_looped, can_loop_sums, are_few_sums),
     Schedule("panels", pack, can_pack_points, are_enough_to_pack),
     Schedule("unroll-and-jam", launch_found, can_jam_points, are_enough_to_jam),
-    Schedule("one by one", launch_a_point, can_be_alone, are_few_alone),
+    Schedule(FEW_POINTS, launch_a_point, can_be_alone, are_few_alone),
     Schedule("lanes, results apart", launch_found, can_make_apart, are_small),
     Schedule("rows side by side", launch_rows, can_be_side_by_side, are_large_rows),
     Schedule("block a point", launch_a_point, can_spread, is_long_to_spread),

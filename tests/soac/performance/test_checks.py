@@ -17,8 +17,8 @@ PROGRAMS = Path(__file__).parents[3] / "programs"
 SLOW = {
     "W0502": """entry main [n] (xs: [n]f64): [4]f64 =
   #[sequential_inner] map (\\k -> f64.sum (map (* f64.i64 k) xs)) (iota 4)""",
-    "W0503": """entry main [n][m] (xss: [n][m]f64): [n]f64 =
-  map (\\i -> loop s = 0 for j < m do s + xss[i, (j * j) % m]) (iota n)""",
+    "W0503": """entry main [n] (xss: [n][n]f64): [n]f64 =
+  map (\\i -> loop s = 0 for j < n do let k = (j * j) % n in s + xss[i, k] * xss[k, i]) (iota n)""",
     "W0504": """entry main [n][m][k] (xs: [n][k]f32) (ys: [m][k]f32): [n][m]f32 =
   map (\\x -> map (\\y -> loop a = 0 for i < k do a + x[i] * y[i]) ys) xs""",
     "W0505": """entry main [n] (is: [n]i64): [n]i64 =
