@@ -142,7 +142,7 @@ class Lanes:
         return vector(llvm_type(prim), self.width)
 
     def interval(self, x: Operand) -> Interval:
-        """Between which numbers an integer lies, found for all when one is asked for."""
+        """The interval of an integer; all are found when one is asked for."""
         if isinstance(x, Const):
             return int(x.value), int(x.value)
         if self.found is None:

@@ -52,7 +52,7 @@ def loops_over_sums(
 
 
 def near(b: Builder, row: Value) -> Value:
-    """A copy in memory of the thread of a row that lies along its elements; else as it is."""
+    """A copy in memory of the thread of a row whose elements are contiguous; else as it is."""
     if not isinstance(row, ArrayRef) or row.mem.space is not Space.GLOBAL or row.strides != (ONE,):
         return row
     copy = b.alloc("near", row.mem.prim, row.shape, Space.PRIVATE)

@@ -17,6 +17,12 @@ entry centred [n] (k: i64) (xs: [n]f64) : [n]f64 =
     let mean = f64.sum xs / f64.i64 n
     in map (\\x -> 1.5 * (x - mean)) xs
 
+-- Rows of any width, in vectors that are not full, in tiles, or a row to a lane.
+entry rows [n][m] (k: i64) (xss: [n][m]u8): [n][m]u8 =
+  loop xss for _i < k do
+    let top = u8.maximum (flatten xss)
+    in map (\\xs -> map2 (\\j x -> x * 3 + top + u8.i64 j) (iota m) xs) xss
+
 -- The neighbour's `x` is read, and one's own `v`.
 entry waves [n] (k: i64) (xs: [n]f64) (vs: [n]f64) : ([n]f64, [n]f64) =
   loop (xs, vs) for _i < k do
@@ -62,6 +68,7 @@ def overwritten(program: soac.Program, entry: str) -> set[tuple[str, str]]:
 
 def test_an_array_that_a_turn_uses_last(program: soac.Program) -> None:
     assert {operand for _, operand in overwritten(program, "centred")} == {"xs"}
+    assert {operand for _, operand in overwritten(program, "rows")} == {"xss"}
     assert {operand for _, operand in overwritten(program, "waves")} == {"vs"}
     assert {operand for _, operand in overwritten(program, "crosswise")} == {"xs"}
 
@@ -117,6 +124,16 @@ def test_values_of_what_is_kept(program: soac.Program, n: int, k: int) -> None:
     for i in range(k):
         a = np.roll(a + i, -1)
     assert program.shared(k, xs) == (a * np.roll(a, -2)).sum() + a[0]
+
+
+@pytest.mark.parametrize("m", [1, 3, 8, 17, 64, 130])
+def test_rows(program: soac.Program, m: int) -> None:
+    for n in (1, 70, 1000):
+        xss = np.random.default_rng(m).integers(0, 255, (n, m)).astype(np.uint8)
+        expected = xss
+        for _ in range(4):
+            expected = expected * np.uint8(3) + expected.max() + np.arange(m).astype(np.uint8)
+        np.testing.assert_array_equal(program.rows(4, xss), expected)
 
 
 def test_one_buffer_is_enough(program: soac.Program) -> None:
