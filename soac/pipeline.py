@@ -22,7 +22,7 @@ from .flatten.fusion.driver import fuse
 from .flatten.inline import inline
 from .flatten.invariant_parts import hoist_invariant_parts
 from .flatten.memory.fuse_points import fuse_points
-from .flatten.memory.fuse_stencils import fuse_stencils
+from .flatten.memory.fuse_stencils import fuse_far_stencils, fuse_stencils
 from .flatten.memory.in_place import in_place
 from .flatten.memory.interior_updates import interior_updates
 from .flatten.memory.merge_writes import merge_writes
@@ -82,6 +82,7 @@ FLAT_PASSES: tuple[tuple[str, Pass], ...] = (
     ("fuse-stencils", fuse_stencils),
     ("in-place", in_place),
     ("interior-updates", interior_updates),
+    ("fuse-far-stencils", fuse_far_stencils),
 )
 TILE = "tile"
 

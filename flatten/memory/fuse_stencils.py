@@ -5,8 +5,13 @@ r"""Fusion of maps through neighbours: what is cheap is computed again where it 
 
 Fluxes and their divergence, differences of differences. Each index of a read is that of its own dimension of the
 reader, with something added: points lie as they lay, and each is computed once for each read. Reads of one point are
-one, none is in a branch. What is computed more than once takes at most `LIMIT` operations more; it cannot fail, and
-nothing that it reads is overwritten.
+one, none is in a branch. What is computed more than once takes at most `LIMIT` operations more, or little more than it
+takes to store and load it (`stencil_cost.py`); it cannot fail, and nothing that it reads is overwritten.
+
+    ⟶  let zs = if bytes of ys >= FAR then segmap .. else let ys = segmap .. in segmap ..              [M-FarStencil]
+
+where it takes more, but less than memory beyond the caches does. This is a pass behind all that looks for a map that
+makes an array.
 """
 
 from __future__ import annotations
@@ -21,8 +26,10 @@ from ...ir.core import (
     DimIndex,
     Exp,
     Fix,
+    If,
     Index,
     Level,
+    Param,
     PrimOp,
     Prog,
     SegMap,
@@ -34,11 +41,18 @@ from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import rename_body, substitute_body
 from ...ir.traverse import free_in_stm, host_stms
-from ...ir.types import Atom, Name, Names, Var
+from ...ir.types import BOOL, I64, Atom, Name, Names, Prim, Var, i64
 from ..aliasing.classes import Sharing, sharing_in
-from ..context.recompute_cost import LIMIT, is_total_body, weight_of
+from ..context.recompute_cost import LIMIT, is_total, weight_of
 from ..simplify.driver import simplify
+from .stencil_cost import excess
 
+SLIGHT = 4.0
+"""Instructions for a point, about what an element takes that is stored and loaded from a near cache."""
+MOST = 30.0
+"""Instructions for a point that beyond the caches take less time than such an element."""
+FAR = 1 << 20
+"""Bytes of an array from which on it does not stay in the caches of a core."""
 OTHER = -1
 """Stands for what is not an index with something added: it may be the same at many points."""
 RESULT = -1
@@ -47,36 +61,64 @@ RESULT = -1
 
 def fuse_stencils(prog: Prog) -> Prog:
     """`prog` with cheap maps of the host computed where their neighbours are read; simplified, if there are any."""
-    sharing, names = sharing_in(prog), Names(prog.next_name)
-
-    def on_body(body: Body) -> Body:
-        stms = host_stms(on_body, body)
-        return Body(_fused(stms, body.result, sharing, names), body.result)
-
-    functions = tuple(replace(fun, body=on_body(fun.body)) for fun in prog.functions)
-    return prog if names.next == prog.next_name else simplify(Prog(prog.consts, functions, names.next))
+    return _Walk(Names(prog.next_name), sharing_in(prog), SLIGHT).prog(prog)
 
 
-def _fused(stms: tuple[Stm, ...], result: tuple[Atom, ...], sharing: Sharing, names: Names) -> tuple[Stm, ...]:
-    """The statements of a body, the last maps taken first, so that what they read comes after them."""
-    users: dict[Name, set[int]] = {atom.name: {RESULT} for atom in result if isinstance(atom, Var)}
-    for k, stm in enumerate(stms):
-        for name in free_in_stm(stm):
-            users.setdefault(name, set()).add(k)
-    left = dict(enumerate(stms))
-    for k in reversed(range(len(stms))):
-        by = set[int]().union(*(users.get(p.name, ()) for p in stms[k].pat))
-        if len(by) != 1 or RESULT in by or not _is_cheap_map(left[k], sharing):
-            continue
-        (reader,) = by
-        fused = _computed_there(left[k], left[reader], names)
-        if fused is None:
-            continue
-        for name in free_in_stm(left[k]):
-            users[name] = users[name] - {k} | {reader}
-        left[reader] = fused
-        del left[k]
-    return tuple(left.values())
+def fuse_far_stencils(prog: Prog) -> Prog:
+    """`prog` with maps that are not so cheap computed where their neighbours are read, if they are large."""
+    return _Walk(Names(prog.next_name), sharing_in(prog), MOST).prog(prog)
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """`most`: instructions more for a point."""
+
+    names: Names
+    sharing: Sharing
+    most: float
+
+    def prog(self, prog: Prog) -> Prog:
+        functions = tuple(replace(fun, body=self.body(fun.body)) for fun in prog.functions)
+        return prog if self.names.next == prog.next_name else simplify(Prog(prog.consts, functions, self.names.next))
+
+    def body(self, body: Body) -> Body:
+        """The last maps are taken first, so that what they read comes after them."""
+        stms = host_stms(self.body, body)
+        users: dict[Name, set[int]] = {atom.name: {RESULT} for atom in body.result if isinstance(atom, Var)}
+        for k, stm in enumerate(stms):
+            for name in free_in_stm(stm):
+                users.setdefault(name, set()).add(k)
+        left: dict[int, tuple[Stm, ...]] = {k: (stm,) for k, stm in enumerate(stms)}
+        for k in reversed(range(len(stms))):
+            by = set[int]().union(*(users.get(p.name, ()) for p in stms[k].pat))
+            if len(by) != 1 or RESULT in by or not _is_cheap_map(stms[k], self.sharing):
+                continue
+            (reader,) = by
+            *_, reads = left[reader]
+            if len(left[k]) > 1 or (fused := _computed_there(stms[k], reads, self.names, self.most)) is None:
+                continue
+            for name in free_in_stm(stms[k]):
+                users[name] = users[name] - {k} | {reader}
+            left[reader] = (fused,) if self.most == SLIGHT else self.by_size(stms[k], reads, fused)
+            del left[k]
+        return Body(tuple(stm for some in left.values() for stm in some), body.result)
+
+    def by_size(self, made: Stm, reader: Stm, fused: Stm) -> tuple[Stm, ...]:
+        """The fused reader where the array that is made is large, else both."""
+        names, (array, *_) = self.names, made.pat
+        size: Atom = i64(sum(p.type.prim.bytes for p in made.pat))
+        stms: list[Stm] = []
+        for width in array.type.shape:
+            more = Param(names.fresh("bytes"), I64)
+            stms.append(Stm((more,), PrimOp(Op.MUL, Prim.I64, (size, width)), (), (), made.loc))
+            size = Var(more.name)
+        far = Param(names.fresh("far"), BOOL)
+        stms.append(Stm((far,), PrimOp(Op.GE, Prim.I64, (size, i64(FAR))), (), (), made.loc))
+        one, both = (
+            rename_body(Body(side, tuple(Var(p.name) for p in reader.pat)), names)
+            for side in ((fused,), (made, reader))
+        )
+        return *stms, replace(reader, exp=If(Var(far.name), one, both), certs=(), attrs=())
 
 
 def _is_cheap_map(stm: Stm, sharing: Sharing) -> bool:
@@ -84,13 +126,22 @@ def _is_cheap_map(stm: Stm, sharing: Sharing) -> bool:
     exp = stm.exp
     if not isinstance(exp, SegMap) or exp.level is not Level.THREAD or stm.attrs or any(t.shape for t in exp.ret):
         return False
-    if not is_total_body(exp.body) or any(p.type.shape for s in exp.body.stms for p in s.pat):
+    if not _is_total(exp.body) or any(p.type.shape for s in exp.body.stms for p in s.pat):
         return False
     return not any(map(sharing.consumed, (*free_in_stm(stm), *(p.name for p in stm.pat))))
 
 
-def _computed_there(made: Stm, reader: Stm, names: Names) -> Stm | None:
-    """The reader with the map's statements in place of its reads; None where it has to be stored."""
+def _is_total(body: Body) -> bool:
+    """Whether no statement of the body, or of a branch in it, can fail where it is executed."""
+    return all(
+        is_total(stm.exp) or (isinstance(stm.exp, If) and _is_total(stm.exp.then) and _is_total(stm.exp.orelse))
+        for stm in body.stms
+    )
+
+
+def _computed_there(made: Stm, reader: Stm, names: Names, most: float) -> Stm | None:
+    """The reader with the map's statements in place of its reads; None where it has to be stored, or takes no more than
+    what is done at once. `most`: instructions more for a point."""
     exp, into = made.exp, reader.exp
     assert isinstance(exp, SegMap)
     if not isinstance(into, SegMap | SegRed | SegScan) or into.level is not Level.THREAD or is_opaque(reader):
@@ -103,7 +154,9 @@ def _computed_there(made: Stm, reader: Stm, names: Names) -> Stm | None:
     places = _Reads(frozenset(results), {name: frozenset((d,)) for d, name in enumerate(into.space.indices)}, set())
     if not places.are_stencil(into.body):
         return None
-    if (len(places.found) - 1) * sum(weight_of(s.exp) for s in exp.body.stms) > LIMIT:
+    again = (len(places.found) - 1) * sum(weight_of(s.exp) for s in exp.body.stms)
+    more = 0.0 if again <= LIMIT else excess(exp, into, results.keys())
+    if more > most or (most > SLIGHT >= more):
         return None
     body = _Inlining(exp, results, names).body(into.body)
     fused = replace(reader, exp=replace(into, body=body), certs=tuple(dict.fromkeys((*made.certs, *reader.certs))))
