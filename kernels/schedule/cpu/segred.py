@@ -14,16 +14,16 @@ from ....ir.errors import NOWHERE, Loc
 from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Type, Var, i64
-from ...analysis.cost import EXTENT, LANES
 from ...host_ir.launch_parameters import Kind
 from ..host_builder import TRUE, HostBuilder, Made, either
 from ..kernel_builder import ZERO, Mode
 from ..soacs import gen_soac, is_simple, put
 from ..space import bind_segment, bind_space, output, row_of, segment_screma
 from ..table import Schedule, Segop, Table, bound, in_memory, launch, run
-from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, launch_panels
+from .packed_panels import LEAST_COLUMNS, can_pack
 from .split_k import columns, is_narrow, looped, narrow_kernel, reads_columns
-from .streamed_rows import can_stream, chunk_of_columns, chunks_of_rows, is_tall, streamed_kernel
+from .streamed_rows import LARGE, can_stream, chunk_of_columns, chunks_of_rows, is_tall, streamed_kernel
+from .unroll_and_jam import ROWS
 
 MANY_SEGMENTS = 256  # from here on segments are parallelism enough
 WORK = 1.0  # of an element of a narrow matrix
@@ -47,6 +47,7 @@ class Split:
 
     outs: list[tuple[Name, Type]]
     product: core.SegMap
+    depth: Atom
     rest: core.SegRed
 
 
@@ -57,20 +58,20 @@ def can_split(s: Segop[core.SegRed]) -> Split | str:
     return product_first(s.h, s.exp) or "its elements are not those of a product"
 
 
-def are_enough_to_split(s: Segop[core.SegRed], _split: Split) -> Atom:
-    """bool: has the product `LEAST_ROWS` rows and `LEAST_COLUMNS` columns?"""
+def are_enough_to_split(s: Segop[core.SegRed], split: Split) -> Atom:
+    """bool: has the product columns enough, and `ROWS` rows, or a large matrix for each?"""
     h, (*_, rows, columns_) = s.h, s.exp.space.widths
-    least = h.op(Op.MIN, h.op(Op.QUOT, rows, i64(LEAST_ROWS)), h.op(Op.QUOT, columns_, i64(LEAST_COLUMNS)))
-    return h.op(Op.GE, least, i64(1), base="enough")
+    many = h.choice(h.op(Op.GE, rows, i64(ROWS), base="many"), i64(LARGE), h.op(Op.MUL, columns_, split.depth), "size")
+    wide = h.choice(h.op(Op.GE, columns_, i64(LEAST_COLUMNS), base="wide"), many, i64(0), "size")
+    return h.op(Op.GE, wide, i64(LARGE), base="enough")
 
 
-def split_by(table: Table) -> Callable[[Segop[core.SegRed], Split], None]:
-    """The product has rows and columns enough for panels; what reduces it goes on with a table."""
+def split_by(of_product: Table, table: Table) -> Callable[[Segop[core.SegRed], Split], None]:
+    """Both parts, each by a table."""
 
     def build(s: Segop[core.SegRed], split: Split) -> None:
-        for name, type_ in split.outs:
-            s.h.emit((Param(name, type_),), core.Scratch(type_), s.stm.loc)
-        launch_panels(Segop(s.h, s.stm, split.product, s.base, split.outs), EXTENT / LANES)
+        pat = tuple(Param(name, type_) for name, type_ in split.outs)
+        run(Segop(s.h, replace(s.stm, pat=pat), split.product, s.base, []), of_product)
         run(replace(s, exp=split.rest), table)
 
     return build
@@ -83,12 +84,12 @@ def product_first(h: HostBuilder, exp: core.SegRed) -> Split | None:
     """
     stms = exp.body.stms
     places = [k for k, s in enumerate(stms) if isinstance(s.exp, (core.Screma, core.If, core.Loop))]
-    if len(places) != 1 or len(exp.space.dims) < 2 or not isinstance(stms[places[0]].exp, core.Screma):
+    if len(places) != 1 or len(exp.space.dims) < 2:
         return None
     (place,) = places
-    product = stms[place]
+    product, screma = stms[place], stms[place].exp
     body = Body(stms[: place + 1], tuple(Var(p.name) for p in product.pat))
-    if not can_pack(exp.space, body):
+    if not isinstance(screma, core.Screma) or not can_pack(exp.space, body):
         return None
     outs = [(h.names.fresh("product"), p.type.array_of(*exp.space.widths)) for p in product.pat]
     at = tuple(Fix(Var(name)) for name in exp.space.indices)
@@ -97,7 +98,7 @@ def product_first(h: HostBuilder, exp: core.SegRed) -> Split | None:
     )
     rest = Body((*stms[:place], *loads, *stms[place + 1 :]), exp.body.result)
     segmap = core.SegMap(exp.level, exp.space, body, tuple(p.type for p in product.pat))
-    return Split(outs, segmap, replace(exp, body=rest))
+    return Split(outs, segmap, screma.width, replace(exp, body=rest))
 
 
 # ---- chunks --------------------------------------------------------------------------------------------------------
