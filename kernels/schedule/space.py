@@ -16,7 +16,7 @@ from ..kernel_ir.traverse import map_operands
 from .array_values import copy_into
 from .kernel_builder import ZERO, ArrayRef, Builder, IotaRef, Mode, Operand, Value
 from .queries import array_origins
-from .soacs import gen_soac
+from .soacs import gen_soac, spread
 from .statements import gen_body
 
 
@@ -123,10 +123,12 @@ def segment_screma(
     outs: list[tuple[Name, Type]],
     indices: tuple[Operand, ...],
     types: list[Type],
+    lanes: bool = False,
 ) -> tuple[Value, ...]:
     """One segment (or chunk of one) is a Screma over `iota`: the innermost index is its element.
 
-    `outs`: the arrays of the kernel that its array results go to; gives the reduced values."""
+    `outs`: the arrays of the kernel that its array results go to; gives the reduced values. `lanes`: elements go on the
+    lanes whatever is in them; the operators are simple."""
     inner = exp.space.dims[-1][0]
     iota, width = names.fresh("iota"), names.fresh("w")
     b.env[iota] = IotaRef(Prim.I64, count, lo, i64(1), exact=True)
@@ -145,7 +147,8 @@ def segment_screma(
         row = row_of(b, b.array(out_name), indices)
         offset = b.add(row.offset, b.mul(lo, row.strides[0]))
         b.destinations[param.name] = ArrayRef(row.mem, offset, (count, *row.shape[1:]), row.strides, row.row_major)
-    values = gen_soac(b, Stm(tuple(pat), screma, (), (), NOWHERE), Mode.BLOCK)
+    stm = Stm(tuple(pat), screma, (), (), NOWHERE)
+    values = spread(b, stm, screma) if lanes else gen_soac(b, stm, Mode.BLOCK)
     return values[ns : ns + nr]
 
 

@@ -21,6 +21,7 @@ from ....ir.types import Atom, Name, Var, i64
 from ..table import Segop, Table, run
 from .packed_panels import needed
 from .segmap import SEGMAP
+from .segred import are_short, rows_of
 from .unroll_and_jam import is_plain, is_reduction
 
 LEAST_POINTS = 64
@@ -81,8 +82,11 @@ def calls(stms: list[Stm]) -> bool:
 
 
 def are_many(s: Segop[core.SegRed], _: RowsFirst) -> Atom:
-    """bool: are there points enough for two launches?"""
-    return s.h.op(Op.GE, s.h.product(s.exp.space.widths), i64(LEAST_POINTS), base="many")
+    """bool: are there points enough for two launches, and rows too long for one with a row to a lane?"""
+    h, widths = s.h, rows_of(s)
+    points = h.product(s.exp.space.widths)
+    points = points if isinstance(widths, str) else h.choice(are_short(s, widths), i64(0), points, "points")
+    return h.op(Op.GE, points, i64(LEAST_POINTS), base="many")
 
 
 def run_rows_first(s: Segop[core.SegRed], found: RowsFirst, table: Table) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 
 from ....ir import core
 from ....ir.core import Body, Fix, Lambda, Param, SegSpace, Stm
@@ -23,10 +24,12 @@ from ..table import Schedule, Segop, Table, bound, in_memory, launch, run
 from .packed_panels import LEAST_COLUMNS, can_pack
 from .split_k import columns, is_narrow, looped, narrow_kernel, reads_columns
 from .streamed_rows import LARGE, can_stream, chunk_of_columns, chunks_of_rows, is_tall, streamed_kernel
-from .unroll_and_jam import ROWS
+from .unroll_and_jam import ROWS, is_plain, is_reduction
 
 MANY_SEGMENTS = 256  # from here on segments are parallelism enough
 WORK = 1.0  # of an element of a narrow matrix
+SHORT_ROW = 24
+"""Elements of a row that each lane goes along; of longer ones lanes take elements."""
 SHORT = 1 << 14  # segments known to be no longer are not cut
 
 
@@ -179,11 +182,33 @@ def can_narrow(s: Chunked) -> core.SegRed | str:
     return s.exp if reads_columns(s.h, s.exp) else "reads no columns"
 
 
+def rows_of(s: Segop[core.SegRed]) -> tuple[Atom, ...] | str:
+    """The lengths of the rows that each point reduces, by plain operators and at no other size; else why not."""
+    widths = tuple(stm.exp.width for stm in s.exp.body.stms if is_reduction(stm) and isinstance(stm.exp, core.Screma))
+    if not all(is_plain(stm) or is_reduction(stm) for stm in s.exp.body.stms) or not widths:
+        return "its points are not reductions and what follows them"
+    if not all(is_simple(r.op) for r in s.exp.reds):
+        return "an operator on arrays, or that may fail"
+    inside = {p.name for stm in s.exp.body.stms for p in stm.pat}
+    return "rows of varying length" if inside & {w.name for w in widths if isinstance(w, Var)} else widths
+
+
+def are_short(s: Segop[core.SegRed], widths: tuple[Atom, ...]) -> Atom:
+    """bool: are the rows shorter than what a sum across lanes is worth?"""
+    longest = reduce(lambda x, y: s.h.op(Op.MAX, x, y), widths)
+    return s.h.op(Op.LT, longest, i64(SHORT_ROW), base="short")
+
+
+def launch_short(s: Chunked, _: tuple[Atom, ...]) -> None:
+    """By lanes over the elements of a segment, each with a loop along its row."""
+    launch(s, s.h.op(Op.MUL, s.h.product(s.outer), s.count), lambda: segred_kernel(s, lanes=True))
+
+
 SPLIT_K: Table = (
     Schedule("one column", launch_row, one_width, lambda s, width: s.h.op(Op.EQ, width, i64(1), base="row")),
     Schedule("columns", launch_narrow),
 )
-WIDE: Table = (Schedule("elements", launch_wide),)
+WIDE: Table = (Schedule("short rows", launch_short, rows_of, are_short), Schedule("elements", launch_wide))
 STREAMED: Table = (Schedule("rows as they lie", launch_streamed),)
 CHUNKS: Table = (
     Schedule("streamed rows", launch_streamed, can_stream_chunks, is_tall),
@@ -205,14 +230,14 @@ def chunks_of(h: HostBuilder, outer: tuple[Atom, ...], width: Atom) -> tuple[Ato
     return h.choice(many, i64(1), cut, "chunks"), length
 
 
-def segred_kernel(s: Chunked) -> Made:
+def segred_kernel(s: Chunked, lanes: bool = False) -> Made:
     """`partial[i][c] = reduce op ne (j in chunk c)`, a block for each chunk; what is mapped beside it is stored."""
     h, b = s.h, s.h.builder()
     cut = None if s.length is None else (s.count, s.length)
     indices, chunk, lo, count = bind_segment(b, s.exp.space, cut, b.block)
     for name, _ in s.outs:
         output(b, name)
-    values = segment_screma(b, h.names, s.exp, (), s.exp.reds, lo, count, s.outs, indices, s.types)
+    values = segment_screma(b, h.names, s.exp, (), s.exp.reds, lo, count, s.outs, indices, s.types, lanes)
     for name, value in zip(s.partial, values, strict=True):
         put(b, row_of(b, output(b, name), indices), chunk, value, Mode.BLOCK)
     return h.finish(b, s.base)

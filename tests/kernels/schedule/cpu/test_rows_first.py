@@ -35,7 +35,9 @@ def program() -> soac.Program:
     return soac.compile(PROGRAM)
 
 
-@pytest.mark.parametrize(("m", "n"), [(1, 3), (63, 5), (64, 0), (64, 1), (65, 9), (700, 4), (70, 100)])
+@pytest.mark.parametrize(
+    ("m", "n"), [(1, 3), (63, 5), (64, 0), (64, 1), (65, 23), (700, 4), (64, 24), (63, 40), (70, 100)]
+)
 def test_results(program: soac.Program, m: int, n: int) -> None:
     source = np.random.default_rng(m + n)
     xs, ys, w = (source.standard_normal(shape) / 4 for shape in ((m, n), m, n))
