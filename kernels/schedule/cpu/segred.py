@@ -208,7 +208,8 @@ SPLIT_K: Table = (
     Schedule("one column", launch_row, one_width, lambda s, width: s.h.op(Op.EQ, width, i64(1), base="row")),
     Schedule("columns", launch_narrow),
 )
-WIDE: Table = (Schedule("short rows", launch_short, rows_of, are_short), Schedule("elements", launch_wide))
+ELEMENTS: Table = (Schedule("elements", launch_wide),)
+WIDE: Table = (Schedule("short rows", launch_short, rows_of, are_short), *ELEMENTS)
 STREAMED: Table = (Schedule("rows as they lie", launch_streamed),)
 CHUNKS: Table = (
     Schedule("streamed rows", launch_streamed, can_stream_chunks, is_tall),

@@ -18,7 +18,7 @@ from ....ir.types import Atom, Const, Name, Prim, i64
 from ...analysis.cost import EXTENT
 from ...host_ir.launch_parameters import Kind
 from ...kernel_ir import nodes as kir
-from ..cpu.segred import WIDE, Chunked, in_chunks
+from ..cpu.segred import ELEMENTS, Chunked, in_chunks
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, scalar
 from ..merge_path import MERGE_PATH
@@ -173,5 +173,5 @@ COLLECTIVES: Table = (Schedule("teams", launch_teams, guard=is_short), Schedule(
 SEGRED: Table = (
     MERGE_PATH,
     Schedule("collectives", lambda s, _: in_chunks(s, COLLECTIVES, cut_of), fits_collective, rows=COLLECTIVES),
-    Schedule("chunks", lambda s, _: in_chunks(s, WIDE), rows=WIDE),
+    Schedule("chunks", lambda s, _: in_chunks(s, ELEMENTS), rows=ELEMENTS),
 )
