@@ -39,7 +39,7 @@ from .segscatter import alias
 from .short_rows import SHORT_ROW, loops, short_row
 from .split_k import as_segred, is_narrow, reads_columns
 from .streamed_rows import can_stream, is_tall
-from .unroll_and_jam import ROWS, can_jam, is_plain, jam_over_chunk, reductions_in
+from .unroll_and_jam import ROWS, can_jam, is_plain, is_reduction, jam_over_chunk, reductions_in
 
 JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
 
@@ -85,7 +85,7 @@ def run_collective(s: Segop[core.SegMap], _: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """A map of reductions as a segmented reduction, and where more follows its results `pat`, the map of that."""
+    """The first of the reductions of a map as a segmented one, and the map of what follows its results `pat`."""
 
     exp: core.SegRed
     pat: tuple[Param, ...]
@@ -93,16 +93,16 @@ class Reduced:
 
 
 def reduction_of(s: Segop[core.SegMap]) -> Reduced | str:
-    """The segmented reduction that a map of reductions is, if it reads columns of what lies by rows; else why not."""
+    """The segmented reduction that a map begins with, if it reads columns of what lies by rows; else why not."""
     names, body = s.h.names, with_columns(s.h.names, s.exp.body)
     found = reductions_in(body)
-    if len(found) != 1 or not all(map(is_plain, (stm for stm in body.stms if stm is not found[0][0]))):
-        return "not a map of reductions of one width"
+    if not found or not all(is_plain(stm) or is_reduction(stm) for stm in body.stms):
+        return "not a map of reductions"
     (stm, _), results = found[0], tuple(Var(p.name) for p in found[0][0].pat)
     product = Body((*needed(body, free_in_stm(stm), ()), stm), results)
     reduction = as_segred(names, replace(s.exp, body=product, ret=tuple(p.type for p in stm.pat)))
     if reduction is None:
-        return "not a map of reductions of one width"
+        return "not a map of reductions"
     if not reads_columns(s.h, reduction):
         return "reads no columns"
     if body.result == results:
@@ -124,7 +124,7 @@ def reduced_by(table: Table) -> Callable[[Segop[core.SegMap], Reduced], None]:
         stm = s.stm if found.rest is None else replace(s.stm, pat=found.pat)
         in_chunks(Segop(s.h, stm, found.exp, s.base, []), table)
         if found.rest is not None:
-            run(points_of(replace(s, exp=found.rest)), POINTS)
+            run(replace(s, exp=found.rest), SEGMAP)
 
     return build
 
