@@ -12,8 +12,9 @@ An operand may be a place, whose address is computed before the instruction (`ad
     load %Entry, ptr @soac_entries[%Entry %k] an element of another type
     store ptr %x, ptr %rows[%k]->Row.slots[3] a field of an element, a word of an array that is a field
 
-So may a function that is called: `call i32 *%gpu->Gpu.wait(ptr %stream)` loads it. Where a block has no end, it goes on
-with the next one, and the first is `entry` (`branched`):
+So may a function that is called: `call i32 *%gpu->Gpu.wait(ptr %stream)` loads it. An operand may be an instruction in
+parentheses, which is executed before (`unnested`): `ret i64 (sext i32 (load i32, ptr %found) to i64)`. Where a block
+has no end, it goes on with the next one, the last one returns, and the first is `entry` (`branched`):
 
     goto %fail unless %fine                   else the next line; `if` and `unless` take a value or an instruction
     for %k < %count { .. }                    k from 0; `%next.k` is the place behind the body
@@ -168,13 +169,13 @@ def module(name: str, triple: str) -> str:
 def filled(text: str, known: Mapping[str, object]) -> str:
     """A module with its constants, `known` or numbers of fields, and addresses of places."""
     known = {**known, **dict(fields(text))}
-    return re.sub(r"\$([\w.]+)\$", lambda use: str(known[use[1]]), addressed(branched(text)))
+    return re.sub(r"\$([\w.]+)\$", lambda use: str(known[use[1]]), addressed(unnested(branched(text))))
 
 
 LABEL = re.compile(r" *([\w.]+):")
 GOTO = re.compile(r" *goto %([\w.]+) (if|unless) ([^;]*[^; ])")
 FOR = re.compile(r" *for %(\w+) < ([^ ,]+)(?:, (\w+) (%\w+) = (\S+) then (\S+))? {")
-ENDS = ("br ", "ret ", "switch ")
+ENDS = ("br ", "ret ", "switch ", "unreachable")
 """Instructions that end a block."""
 
 
@@ -197,6 +198,8 @@ def branched(text: str) -> str:
         elif found := LABEL.match(line):
             made.begin(found[1])
         else:
+            if line == "}" and made.block:
+                made.lines.append("  ret void")
             made.lines.append(line)
             if line.lstrip().startswith(ENDS) or line == "}":
                 made.block = ""
@@ -242,6 +245,26 @@ class _Blocks:
         self.lines += [f"  %after.{k} = add i64 %{k}, 1", f"  br label %each.{k}"]
         self.block = ""
         self.begin(f"end.{k}")
+
+
+OPERATIONS = (
+    "add|sub|mul|sdiv|udiv|srem|urem|and|or|xor|shl|lshr|ashr|icmp|fcmp|select|load|call|zext|sext|trunc|ptrtoint|inttoptr|"
+    "uitofp|sitofp|fptosi|fadd|fmul|fdiv|extractvalue|insertvalue|getelementptr"
+)
+NESTED = re.compile(rf"\(((?:{OPERATIONS}) [^()]*(?:\((?!(?:{OPERATIONS}) )[^()]*\)[^()]*)*)\)")
+"""An instruction in parentheses with none inside of it."""
+
+
+def unnested(text: str) -> str:
+    """A module in which each instruction in parentheses has a line of its own, before the one that it is in."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        while found := NESTED.search(line):
+            name = f"%in.{len(lines)}"
+            lines.append(f"  {name} = {found[1]}")
+            line = f"{line[: found.start()]}{name}{line[found.end() :]}"
+        lines.append(line)
+    return "\n".join(lines)
 
 
 PLACE = re.compile(r"(?<=ptr )([%@]\w+)(?=\[|->)(?:\[(?:(%?\w+) )?([^]\s]+)\])?(?:->(\w+)\.(\w+)(?:\[([^]]+)\])?)?")

@@ -21,20 +21,15 @@ declare void @Py_IncRef(ptr)
 
 ; The end of an array that shows a buffer.
 define internal void @shown_no_more(ptr %capsule) {
-  %buffer = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
-  %dropped = call i64 @soac_host_drop(ptr %buffer)
-  ret void
+  %dropped = call i64 @soac_host_drop(ptr (call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)))
 }
 
 ; Has an array among the results before number %number this buffer?
 define internal i1 @seen_before(ptr %results, i64 %number, ptr %buffer) {
   for %k < %number {
     %result = load %Result, ptr %results[%Result %k]
-    %rank = extractvalue %Result %result, $Result.rank$
-    goto %next.k if icmp sle i64 %rank, 0
-    %place = extractvalue %Result %result, $Result.place$
-    %other = load ptr, ptr %place
-    goto %yes if icmp eq ptr %other, %buffer
+    goto %next.k if icmp sle i64 (extractvalue %Result %result, $Result.rank$), 0
+    goto %yes if icmp eq ptr (load ptr, ptr (extractvalue %Result %result, $Result.place$)), %buffer
   }
   ret i1 false
 yes:
@@ -57,18 +52,14 @@ define internal ptr @array_of(ptr %results, i64 %number) {
   %nd = trunc i64 %rank to i32
   call void @Py_IncRef(ptr %descr)
   for %k < %rank, i64 %count = 1 then %product {
-    %size = load i64, ptr %sizes[%k]
-    %product = mul i64 %count, %size
+    %product = mul i64 %count, (load i64, ptr %sizes[%k])
   }
-  %small = icmp slt i64 %count, $SMALL$
   %shared = call i1 @seen_before(ptr %results, i64 %number, ptr %buffer)
-  %apart = or i1 %small, %shared
-  goto %show unless %apart
+  goto %show unless or i1 (icmp slt i64 %count, $SMALL$), %shared
   %own = call ptr %new(ptr %type, ptr %descr, i32 %nd, ptr %sizes, ptr null, ptr null, i32 0, ptr null)
   goto %fail if icmp eq ptr %own, null
   %own_data = load ptr, ptr %own->PyArrayObject.data
-  %bytes = mul i64 %count, %element
-  call void @llvm.memcpy.p0.p0.i64(ptr %own_data, ptr %data, i64 %bytes, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %own_data, ptr %data, i64 (mul i64 %count, %element), i1 false)
   ret ptr %own
 show:
   %seen = call ptr %new(ptr %type, ptr %descr, i32 %nd, ptr %sizes, ptr null, ptr %data, i32 $NPY_ARRAY_CARRAY$, ptr null)
@@ -77,8 +68,7 @@ show:
   goto %forget if icmp eq ptr %capsule, null
   %old = atomicrmw add ptr %buffer, i64 1 monotonic
   %set = call ptr @soac_host_numpy(i64 $PyArray_SetBaseObject$)
-  %status = call i32 %set(ptr %seen, ptr %capsule)
-  goto %forget if icmp slt i32 %status, 0
+  goto %forget if icmp slt i32 (call i32 %set(ptr %seen, ptr %capsule)), 0
   ret ptr %seen
 forget:
   call void @Py_DecRef(ptr %seen)
@@ -90,12 +80,9 @@ fail:
 define void @soac_host_forget(ptr %results, i64 %count) {
   for %k < %count {
     %result = load %Result, ptr %results[%Result %k]
-    %rank = extractvalue %Result %result, $Result.rank$
-    goto %next.k if icmp sle i64 %rank, 0
-    %place = extractvalue %Result %result, $Result.place$
-    call void @soac_host_release(ptr %place)
+    goto %next.k if icmp sle i64 (extractvalue %Result %result, $Result.rank$), 0
+    call void @soac_host_release(ptr (extractvalue %Result %result, $Result.place$))
   }
-  ret void
 }
 
 ; The list of results; null and an exception if there is no memory. No buffer is left in the state.
@@ -104,13 +91,11 @@ define ptr @soac_host_results(ptr %results, i64 %count) {
   goto %fail if icmp eq ptr %list, null
   for %k < %count {
     %result = load %Result, ptr %results[%Result %k]
-    %rank = extractvalue %Result %result, $Result.rank$
-    goto %array if icmp sgt i64 %rank, 0
+    goto %array if icmp sgt i64 (extractvalue %Result %result, $Result.rank$), 0
   scalar:
-    %place = extractvalue %Result %result, $Result.place$
     %descr = extractvalue %Result %result, $Result.descr$
     %make = call ptr @soac_host_numpy(i64 $PyArray_Scalar$)
-    %value = call ptr %make(ptr %place, ptr %descr, ptr null)
+    %value = call ptr %make(ptr (extractvalue %Result %result, $Result.place$), ptr %descr, ptr null)
     br label %made
   array:
     %shown = call ptr @array_of(ptr %results, i64 %k)

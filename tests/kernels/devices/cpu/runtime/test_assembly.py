@@ -40,10 +40,16 @@ define i64 @twice(i64 %x) {
   ret i64 %y
 }
 
+define void @put(ptr %function, ptr %cell) {
+  goto %done if icmp eq ptr %cell, null
+  store ptr %function, ptr %cell->Cell.other
+done:
+}
+
 ; The values of %count cells that are not 7, twice, by way of a function in a cell, until one is negative.
 define i64 @sum(ptr %cells, i64 %count, ptr %function) {
   %holder = alloca %Cell, align 8
-  store ptr %function, ptr %holder->Cell.other
+  call void @put(ptr %function, ptr (getelementptr i8, ptr %holder, i64 (sub i64 (add i64 5, 7), 12)))
   for %k < %count, i64 %sum = 0 then %more {
     %value = load i64, ptr %cells[%k]
     goto %negative if icmp slt i64 %value, 0
@@ -66,8 +72,7 @@ negative:
   }
   ret i64 -1
 odd:
-  %left = sub i64 -2, %sum
-  ret i64 %left
+  ret i64 (sub i64 -2, %sum)
 }
 """
 
