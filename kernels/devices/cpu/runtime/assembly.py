@@ -249,7 +249,7 @@ class _Blocks:
 
 OPERATIONS = (
     "add|sub|mul|sdiv|udiv|srem|urem|and|or|xor|shl|lshr|ashr|icmp|fcmp|select|load|call|zext|sext|trunc|ptrtoint|inttoptr|"
-    "uitofp|sitofp|fptosi|fadd|fmul|fdiv|extractvalue|insertvalue|getelementptr"
+    "uitofp|sitofp|fptosi|fpext|fadd|fsub|fmul|fdiv|extractvalue|insertvalue|getelementptr|bitcast|shufflevector|insertelement"
 )
 NESTED = re.compile(rf"\(((?:{OPERATIONS}) [^()]*(?:\((?!(?:{OPERATIONS}) )[^()]*\)[^()]*)*)\)")
 """An instruction in parentheses with none inside of it."""
