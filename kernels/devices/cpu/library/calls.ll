@@ -2,9 +2,6 @@
 ; is address and sizes, as the state has it, and what owns it. What depends on the device is in its file: what a call begins
 ; and ends with (`enter`, `run`, `leave`), arrays from and to the caller (`take`, `give`), and what a failure means (`found`).
 
-declare void @soac_host_release(ptr)
-declare i64 @soac_host_fresh(ptr, ptr, ptr, i64, i64)
-
 ; Run entry number %number on arguments and results at these places; 1 if it failed. One call at a time on a context.
 define i32 @soac_library_call(ptr %context, i64 %number, ptr %args, ptr %results) {
   %lock = getelementptr %Context, ptr %context, i32 0, i32 $Context.lock$

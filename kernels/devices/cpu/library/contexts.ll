@@ -5,17 +5,6 @@
 @workers = internal global i64 0
 @bulk = internal global ptr null
 
-declare i64 @soac_pool_grow(i64)
-declare i64 @soac_pool_reset()
-declare i64 @soac_pool_stop_flag()
-declare i64 @soac_host_reset()
-declare i64 @soac_host_drop(ptr)
-declare void @soac_host_need_by(ptr)
-declare i64 @sysconf(i32)
-declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
-declare i32 @munmap(ptr, i64)
-declare i32 @pthread_atfork(ptr, ptr, ptr)
-
 ; A context as a configuration says (null: by default); null if there is no memory. One that cannot run says why in its
 ; failure.
 define ptr @$PROGRAM$_context_new(ptr %config) {

@@ -12,9 +12,6 @@
 @not_whole = internal constant [5 x i8] c".ein\00"
 @nothing = internal constant [1 x i8] zeroinitializer
 
-declare double @strtod(ptr, ptr)
-declare ptr @strpbrk(ptr, ptr)
-
 ; What the last call on a context failed with; null if it did not.
 define ptr @$PROGRAM$_failure(ptr %context) {
   %failure = select i1 (icmp eq i64 (load i64, ptr %context->Context.failed), 0), ptr null, ptr %context

@@ -1,15 +1,5 @@
 ; Thresholds, sizes and numbers of threads by name, from the caller or a tuning file.
 
-declare i32 @strncmp(ptr, ptr, i64)
-declare i64 @strlen(ptr)
-declare i64 @strspn(ptr, ptr)
-declare i64 @strcspn(ptr, ptr)
-declare i64 @strtol(ptr, ptr, i32)
-declare ptr @fopen(ptr, ptr)
-declare ptr @fgets(ptr, i32, ptr)
-declare void @rewind(ptr)
-declare i32 @fclose(ptr)
-
 @reading = internal constant [2 x i8] c"r\00"
 @digits = internal constant [11 x i8] c"0123456789\00"
 @line_ends = internal constant [3 x i8] c"\0D\0A\00"

@@ -19,6 +19,8 @@ has no end, it goes on with the next one, the last one returns, and the first is
     goto %fail unless %fine                   else the next line; `if` and `unless` take a value or an instruction
     for %k < %count { .. }                    k from 0; `%next.k` is the place behind the body
     for %k < %count, i64 %sum = 0 then %more { .. }   with a value for each turn
+
+Functions of other modules need no declaration (`declared`).
 """
 
 from __future__ import annotations
@@ -145,11 +147,6 @@ POOL = {
 PAUSES = {"x86_64": "llvm.x86.sse2.pause()", "i686": "llvm.x86.sse2.pause()"}
 """The instruction that says to a processor that a thread waits."""
 
-DECLARE_STACK = """declare ptr @pthread_self()
-declare i32 @pthread_getattr_np(ptr, ptr)
-declare i32 @pthread_attr_getstack(ptr, ptr, ptr)
-declare i32 @pthread_attr_destroy(ptr)"""
-
 ASK_STACK = """%self = call ptr @pthread_self()
   %error = call i32 @pthread_getattr_np(ptr %self, ptr %attributes)
   %is_here = icmp eq i32 %error, 0
@@ -169,7 +166,7 @@ def module(name: str, triple: str) -> str:
 def filled(text: str, known: Mapping[str, object]) -> str:
     """A module with its constants, `known` or numbers of fields, and addresses of places."""
     known = {**known, **dict(fields(text))}
-    return re.sub(r"\$([\w.]+)\$", lambda use: str(known[use[1]]), addressed(unnested(branched(text))))
+    return declared(re.sub(r"\$([\w.]+)\$", lambda use: str(known[use[1]]), addressed(unnested(branched(text)))))
 
 
 LABEL = re.compile(r" *([\w.]+):")
@@ -295,6 +292,20 @@ def _address(
     return f"getelementptr %{struct}, ptr {base}, i64 {index or 0}, i32 ${struct}.{field}${within}"
 
 
+CALLED_FUNCTION = re.compile(r"\bcall ([^@%()]+) @([\w.]+)\((.*)\)")
+TYPE = re.compile(r"(?:^|, )(<[^>]*>|[%\w]+) ")
+
+
+def declared(text: str) -> str:
+    """A module with a declaration of each function that it calls and has not, by its first call."""
+    known = set(re.findall(r"^(?:define|declare) [^@]*@([\w.]+)\(", text, re.MULTILINE))
+    found: dict[str, str] = {}
+    for result, name, given in CALLED_FUNCTION.findall(text):
+        if name not in known:
+            found.setdefault(name, f"declare {result} @{name}({', '.join(TYPE.findall(given))})")
+    return "\n".join((text.rstrip("\n"), *found.values(), "")) if found else text
+
+
 def constants(triple: str) -> Mapping[str, object]:
     """What `$NAME$` stands for in the files: words of the state, statuses, numbers of the runtime's parts, and the
     instructions that a processor has for waiting and a system for large pages."""
@@ -304,10 +315,7 @@ def constants(triple: str) -> Mapping[str, object]:
     is_linux = "linux" in triple
     texts = {
         "PAUSE": f"call void @{pause}" if pause else "",
-        "DECLARE_PAUSE": f"declare void @{pause}" if pause else "",
         "ADVISE": "call i32 @madvise(ptr %page, i64 %pages, i32 14)" if is_linux else "",
-        "DECLARE_ADVISE": "declare i32 @madvise(ptr, i64, i32)" if is_linux else "",
-        "DECLARE_STACK": DECLARE_STACK if is_linux else "",
         "ASK_STACK": ASK_STACK if is_linux else "",
     }
     return {**words, **statuses, **MEMORY, **COPIES, **CALLS, **STACKS, **PYTHON, **POOL, **texts}

@@ -20,7 +20,7 @@ import re
 
 from ....lanes.kept_stores import KEEP, KEEP_COUNTED, KEEP_EXACTLY
 from ....llvm.convert import TO_I64
-from .assembly import branched, unnested
+from .assembly import branched, declared, unnested
 
 DECLARED = re.compile(r"^declare .*@llvm\.masked\..*$", re.MULTILINE)
 EIGHT = 8
@@ -47,14 +47,6 @@ LOAD = re.compile(
     r"call (<\d+ x \w+>) @llvm\.masked\.load\.v(\d+)(i8|i16)\.p0"
     r"\(ptr (.*), i32 (\d+), (<\d+ x i1>) (.*), <\d+ x \w+> zeroinitializer\)"
 )
-HELPERS = """
-declare i64 @llvm.x86.bmi.pext.64(i64, i64)
-declare i64 @llvm.x86.bmi.pdep.64(i64, i64)
-declare i64 @llvm.ctpop.i64(i64)
-declare <8 x i32> @llvm.x86.avx2.permd(<8 x i32>, <8 x i32>)
-declare <16 x i8> @llvm.x86.ssse3.pshuf.b.128(<16 x i8>, <16 x i8>)
-declare i64 @llvm.cttz.i64(i64, i1)
-"""
 
 
 def has_avx2_alone(triple: str, features: str) -> bool:
@@ -89,26 +81,17 @@ def for_avx2(text: str) -> str:
         masked[name] = _load(name, t, int(lanes), element, align)
         return f"call {t} @{name}(ptr {at}, {flags} {mask})"
 
-    def integers(found: re.Match[str]) -> str:
-        declared.append(f"declare <{found[1]} x double> @llvm.trunc.v{found[1]}f64(<{found[1]} x double>)")
-        return _near_first(*found.groups())
-
     def floats(found: re.Match[str]) -> str:
         if found[2] in short:
             return found[0]
         masked[found[1]] = _of_integers(int(found[1]))
         return f"call <{found[1]} x double> @soac.of_i64.v{found[1]}(<{found[1]} x i64> {found[2]})"
 
-    declared, masked, short = list[str](), dict[str, str](), frozenset(LENGTHENED.findall(text))
-    text = OF_INTEGERS.sub(floats, TO_INTEGERS.sub(integers, text))
+    masked, short = dict[str, str](), frozenset(LENGTHENED.findall(text))
+    text = OF_INTEGERS.sub(floats, TO_INTEGERS.sub(lambda found: _near_first(*found.groups()), text))
     text = LOAD.sub(load, STORE.sub(store, KEEPS.sub(keeps, text)))
     made += masked.values()
-    if not made and not declared:
-        return text
-    text += unnested(branched("".join(made)))
-    needed = dict.fromkeys(line for line in (*HELPERS.split("\n"), *declared, *DECLARED.findall(text)) if line)
-    text = DECLARED.sub("", text)
-    return text + "".join(line + "\n" for line in needed if line not in text)
+    return declared(DECLARED.sub("", text) + unnested(branched("".join(made))))
 
 
 def _parts(lanes: int, element: str) -> tuple[int, int]:
@@ -147,7 +130,6 @@ end:
 
 define internal void @{name}({t} %x, ptr %to, <{lanes} x i1> %keep) alwaysinline {{
 {stores}}}
-declare void {masked}({own}, ptr, i32, {mask})
 """
 
 
@@ -176,7 +158,6 @@ end:
 define internal {t} @{name}(ptr %at, <{lanes} x i1> %keep) alwaysinline {{
 {loads}  ret {t} {_joined([f"%x{k}" for k in range(parts)], element, each)}
 }}
-declare {own} {masked}(ptr, i32, {mask}, {own})
 """
 
 

@@ -1,11 +1,6 @@
 ; What native host programs call for launches. A call of an entry point has a state, a table of words
 ; that caller and host program share (`Word` in assembly.py).
 
-declare i64 @soac_pool_run(i64, i64, i64, i64, i64, i64)
-declare i64 @soac_host_now()
-declare i64 @llvm.smin.i64(i64, i64)
-declare i64 @llvm.smax.i64(i64, i64)
-
 ; Run all blocks of a kernel, on this thread while they take little, else in %tasks tasks for each. %kernel is twice its
 ; number, and 1 more for the form that writes past the caches.
 ; Where no code is there for all launches, that for this one is asked for, and it is timed. After a copy that was not made,

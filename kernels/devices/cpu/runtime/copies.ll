@@ -13,11 +13,6 @@
 @moved = internal global [$BULK$ x i64] zeroinitializer
 @need = internal global ptr null
 
-declare i64 @soac_host_run(ptr, ptr, ptr, i64, i1, i64)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare i64 @llvm.cttz.i64(i64, i1)
-declare i64 @llvm.smax.i64(i64, i64)
-
 ; What gives a kernel by its number.
 define void @soac_host_need_by(ptr %function) {
   store ptr %function, ptr @need

@@ -5,14 +5,6 @@
 
 %Array = type { ptr, ptr, [0 x i64] }  ; buffer data sizes
 
-declare ptr @soac_host_take(ptr, i64)
-declare ptr @soac_host_data(ptr)
-declare i64 @soac_host_drop(ptr)
-declare void @soac_host_copy(ptr, ptr, ptr, i64, i64)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare i64 @llvm.smax.i64(i64, i64)
-declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
-
 define void @soac_host_release(ptr %array) {
   %buffer = load ptr, ptr %array
   goto %done if icmp eq ptr %buffer, null

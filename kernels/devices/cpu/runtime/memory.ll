@@ -14,16 +14,6 @@
 @lock = internal global i64 0, align 64
 @turn = internal global i64 0, align 64
 
-declare ptr @aligned_alloc(i64, i64)
-declare void @free(ptr)
-declare i64 @llvm.ctlz.i64(i64, i1)
-declare i64 @llvm.umax.i64(i64, i64)
-declare i32 @sched_yield()
-declare i64 @soac_host_lay(ptr, i64, i64)
-declare i64 @soac_host_scratch(ptr, ptr, i64, i64)
-declare void @soac_host_release(ptr)
-$DECLARE_ADVISE$
-
 define internal void @enter() {
 try:
   %pair = cmpxchg ptr @lock, i64 0, i64 1 acquire monotonic

@@ -17,20 +17,6 @@
 @numpy = internal global ptr null
 @main_thread = internal global i64 0
 
-declare i64 @soac_host_now()
-declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)
-declare i32 @PyErr_CheckSignals()
-declare ptr @soac_host_results(ptr, i64)
-declare void @soac_host_forget(ptr, i64)
-declare ptr @PyCapsule_GetPointer(ptr, ptr)
-declare void @PyErr_Clear()
-declare ptr @PyErr_Occurred()
-declare i64 @PyLong_AsLongLong(ptr)
-declare ptr @PyLong_FromLongLong(i64)
-declare i64 @PyThread_get_thread_ident()
-declare double @llvm.fabs.f64(double)
-
 ; The table of NumPy's C interface, and the main thread.
 define void @soac_host_know(ptr %table, i64 %main) {
   store ptr %table, ptr @numpy

@@ -8,17 +8,6 @@
 %Array = type { ptr, ptr, [0 x i64] }  ; buffer data sizes
 %Result = type { ptr, i64, ptr, i64 }  ; place rank descr element
 
-declare ptr @soac_host_numpy(i64)
-declare i64 @soac_host_drop(ptr)
-declare void @soac_host_release(ptr)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare ptr @PyCapsule_GetPointer(ptr, ptr)
-declare ptr @PyCapsule_New(ptr, ptr, ptr)
-declare ptr @PyList_New(i64)
-declare i32 @PyList_SetItem(ptr, i64, ptr)
-declare void @Py_DecRef(ptr)
-declare void @Py_IncRef(ptr)
-
 ; The end of an array that shows a buffer.
 define internal void @shown_no_more(ptr %capsule) {
   %dropped = call i64 @soac_host_drop(ptr (call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)))

@@ -1,9 +1,5 @@
 ; Whether the stack of this thread has room for another call of a function of a host program.
 
-declare ptr @llvm.frameaddress.p0(i32)
-declare i64 @llvm.smax.i64(i64, i64)
-$DECLARE_STACK$
-
 ; Gives 0 if there is room. The first word of a table says where calls have to end, 0 for not known yet; the second,
 ; whether the thread has been asked for it: before that, what any thread has must do.
 define i64 @soac_host_room(ptr %calls) {

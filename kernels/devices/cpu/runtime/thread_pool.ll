@@ -12,17 +12,6 @@
 @mutex = internal global [128 x i8] zeroinitializer, align 64
 @awake = internal global [128 x i8] zeroinitializer, align 64
 
-declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_detach(i64)
-declare i32 @pthread_mutex_init(ptr, ptr)
-declare i32 @pthread_mutex_lock(ptr)
-declare i32 @pthread_mutex_unlock(ptr)
-declare i32 @pthread_cond_init(ptr, ptr)
-declare i32 @pthread_cond_wait(ptr, ptr)
-declare i32 @pthread_cond_broadcast(ptr)
-declare i32 @sched_yield()
-$DECLARE_PAUSE$
-
 ; Take ranges until there are none, something failed, or somebody wants to stop. Gives 1 for the last.
 define internal i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr %counter, i64 %worker) {
   %record = load ptr, ptr %args

@@ -1,10 +1,5 @@
 ; What native host programs note of a call: what guards decide, and when branches begin and end.
 
-declare ptr @realloc(ptr, i64)
-declare i32 @clock_gettime(i32, ptr)
-declare i64 @llvm.smax.i64(i64, i64)
-declare i64 @soac_host_settle(ptr)
-
 ; Append two words to the trace.
 define i64 @soac_host_append(ptr %state, i64 %word, i64 %value) {
   %trace_place = getelementptr i64, ptr %state, i64 $TRACE_WORD$

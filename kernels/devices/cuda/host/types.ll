@@ -11,15 +11,6 @@
 %Step = type { ptr, i64, i64, i64, i64 }  ; code grid threads shared bytes
 %Variant = type { ptr, i64, i64, i64, i64, i64, i64, i64 }  ; code threads together turns fails stacks shared_left near
 
-declare ptr @aligned_alloc(i64, i64)
-declare i32 @memcmp(ptr, ptr, i64)
-declare void @free(ptr)
-declare i64 @llvm.ctlz.i64(i64, i1)
-declare i64 @llvm.cttz.i64(i64, i1)
-declare i64 @llvm.smin.i64(i64, i64)
-declare i64 @llvm.smax.i64(i64, i64)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-
 ; The GPU that a call is on.
 define internal ptr @gpu_of(ptr %state) {
   ret ptr (load ptr, ptr %state[$DEVICE_WORD$])

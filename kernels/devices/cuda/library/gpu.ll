@@ -9,8 +9,6 @@
 %Request = type { i64, ptr, i64 }  ; device image keep -- in the header
 %Kept = type { ptr, ptr }  ; address context
 
-declare ptr @dlopen(ptr, i32)
-declare ptr @dlsym(ptr, ptr)
 @driver = internal global [$FUNCTIONS$ x ptr] zeroinitializer
 @driver_name = internal constant [13 x i8] c"libcuda.so.1\00"
 
