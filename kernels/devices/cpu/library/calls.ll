@@ -53,14 +53,13 @@ define internal void @put_settings(ptr %context, ptr %row, ptr %state) {
   %rows = extractvalue %Table %uses, $Table.rows$
   %count = extractvalue %Table %uses, $Table.count$
   for %k < %count {
-    %use = load %Use, ptr %rows[%Use %k]
-    %number = extractvalue %Use %use, $Use.setting$
-    %said = extractvalue %Use %use, $Use.default$
+    %number = load i64, ptr %rows[%k]->Use.setting
+    %said = load i64, ptr %rows[%k]->Use.default
     %default = select i1 (icmp eq i64 %said, $OF_THREADS$), i64 %threads, i64 %said
     %choice = load %Choice, ptr %context->Context.choices[%number]
     %chosen = extractvalue %Choice %choice, $Choice.value$
     %unset = icmp eq i64 (extractvalue %Choice %choice, $Choice.is_set$), 0
-    %no_size = and i1 (icmp ne i64 (extractvalue %Use %use, $Use.is_size$), 0), (icmp eq i64 %chosen, 0)
+    %no_size = and i1 (icmp ne i64 (load i64, ptr %rows[%k]->Use.is_size), 0), (icmp eq i64 %chosen, 0)
     %word = getelementptr i64, ptr %words, i64 (mul i64 %k, 2)
     store i64 (select i1 (or i1 %unset, %no_size), i64 %default, i64 %chosen), ptr %word
     store i64 (zext i1 %unset to i64), ptr %word[1]
@@ -87,17 +86,13 @@ define internal i64 @put_arguments(ptr %context, ptr %row, ptr %state, ptr %args
     call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 (call i64 @bytes_of(%Value %value)), i1 false)
     for %d < %rank {
       %dim = add i64 %d, 1
-      goto %bad if icmp slt i64 (load i64, ptr %to[%dim]), 0
+      ret i64 $UNSUITED$ if icmp slt i64 (load i64, ptr %to[%dim]), 0
     }
     goto %next.k if icmp eq i64 %rank, 0
     %element = extractvalue %Value %value, $Value.bytes$
-    goto %full unless call i1 @soac_library_take(ptr %context, ptr %state, ptr %to, i64 %rank, i64 %element)
+    ret i64 $MEMORY$ unless call i1 @soac_library_take(ptr %context, ptr %state, ptr %to, i64 %rank, i64 %element)
   }
   ret i64 $FINE$
-bad:
-  ret i64 $UNSUITED$
-full:
-  ret i64 $MEMORY$
 }
 
 ; All results to the caller, first those that share memory with another one into memory of their own; false if there is
@@ -129,22 +124,17 @@ fail:
 
 ; Copy result number %k where its buffer has another reference: one of another result.
 define internal i1 @set_apart(ptr %rows, i64 %k, ptr %state) {
-  %value = load %Value, ptr %rows[%Value %k]
-  %rank = extractvalue %Value %value, $Value.rank$
-  %element = extractvalue %Value %value, $Value.bytes$
-  %array = getelementptr i64, ptr %state, i64 (extractvalue %Value %value, $Value.word$)
-  goto %fine if icmp eq i64 %rank, 0
-  goto %fine if icmp eq i64 (load i64, ptr (load ptr, ptr %array)), 1
+  %rank = load i64, ptr %rows[%k]->Value.rank
+  %element = load i64, ptr %rows[%k]->Value.bytes
+  %array = getelementptr i64, ptr %state, i64 (load i64, ptr %rows[%k]->Value.word)
+  ret i1 true if icmp eq i64 %rank, 0 || icmp eq i64 (load i64, ptr (load ptr, ptr %array)), 1
   %words = add i64 (mul i64 %rank, 2), 2
   %fresh = alloca i64, i64 %words, align 8
   %status = call i64 @soac_host_fresh(ptr %state, ptr %fresh, ptr %array, i64 %rank, i64 %element)
-  goto %bad if icmp ne i64 %status, 0
+  ret i1 false if icmp ne i64 %status, 0
   call void @soac_host_release(ptr %array)
   call void @llvm.memcpy.p0.p0.i64(ptr %array, ptr %fresh, i64 (mul i64 %words, 8), i1 false)
-fine:
   ret i1 true
-bad:
-  ret i1 false
 }
 
 ; Release the results, of which a call that failed may have made some.
@@ -153,17 +143,15 @@ define void @soac_library_forget(ptr %row, ptr %state) {
   %rows = extractvalue %Table %table, $Table.rows$
   %count = extractvalue %Table %table, $Table.count$
   for %k < %count {
-    %value = load %Value, ptr %rows[%Value %k]
-    %word = extractvalue %Value %value, $Value.word$
-    goto %next.k if icmp eq i64 (extractvalue %Value %value, $Value.rank$), 0
+    %word = load i64, ptr %rows[%k]->Value.word
+    goto %next.k if icmp eq i64 (load i64, ptr %rows[%k]->Value.rank), 0
     call void @soac_host_release(ptr %state[%word])
   }
 }
 
 ; The failure of a context after a call with this status. The values stay where they are until the next call.
 define internal void @tell(ptr %context, ptr %row, ptr %state, i64 %status) {
-  %of = load %Entry, ptr %row
-  %record = getelementptr i64, ptr %state, i64 (extractvalue %Entry %of, $Entry.record$)
+  %record = getelementptr i64, ptr %state, i64 (load i64, ptr %row->Entry.record)
   %values = getelementptr i64, ptr %record, i64 1
   %which = load i64, ptr %record
   store i64 0, ptr %record
@@ -171,10 +159,10 @@ define internal void @tell(ptr %context, ptr %row, ptr %state, i64 %status) {
   %failed = load i64, ptr %state[$FAILED_WORD$]
   switch i64 %status, label %other [ i64 $UNSUITED$, label %unsuited i64 $SITE$, label %host ]
 unsuited:
-  call void @soac_library_fail(ptr %context, ptr (extractvalue %Entry %of, $Entry.unsuited$), ptr null)
+  call void @soac_library_fail(ptr %context, ptr (load ptr, ptr %row->Entry.unsuited), ptr null)
   ret void
 host:
-  %sites = extractvalue %Entry %of, $Entry.sites$
+  %sites = load ptr, ptr %row->Entry.sites
   call void @soac_library_fail(ptr %context, ptr %sites[%Site %failed], ptr %values)
   call void @soac_library_called(ptr %context, ptr %row, ptr %state)
   ret void

@@ -9,7 +9,7 @@
 ; failure.
 define ptr @$PROGRAM$_context_new(ptr %config) {
   %context = call ptr @calloc(i64 1, i64 (ptrtoint ptr getelementptr (%Context, ptr null, i64 1) to i64))
-  goto %gone if icmp eq ptr %context, null
+  ret ptr null if icmp eq ptr %context, null
 begin:
   %locked = call i32 @pthread_mutex_init(ptr %context->Context.lock, ptr null)
   goto %configured if icmp eq ptr %config, null
@@ -27,8 +27,7 @@ configured:
   goto %fail if icmp eq ptr %target, null
   %reserved = call i1 @reserve_all(ptr %context)
   %made = call i1 @make_states(ptr %context)
-  goto %drop unless %reserved
-  goto %drop unless %made
+  goto %drop unless %reserved && %made
   call void @start(ptr %target, i64 %threads)
   ret ptr %context
 fail:
@@ -37,12 +36,10 @@ fail:
 drop:
   call void @$PROGRAM$_context_free(ptr %context)
   ret ptr null
-gone:
-  ret ptr null
 }
 
 define void @$PROGRAM$_context_free(ptr %context) {
-  goto %done if icmp eq ptr %context, null
+  ret void if icmp eq ptr %context, null
   %table = load ptr, ptr %context->Context.arenas
   %count = select i1 (icmp eq ptr %table, null), i64 0, i64 (load i64, ptr %context->Context.threads)
   for %k < %count {
@@ -55,7 +52,6 @@ define void @$PROGRAM$_context_free(ptr %context) {
   call void @free(ptr %table)
   %destroyed = call i32 @pthread_mutex_destroy(ptr %context->Context.lock)
   call void @free(ptr %context)
-done:
 }
 
 ; The name of the target whose code runs.
@@ -71,9 +67,8 @@ done:
 
 ; Give up what an array of a result owns.
 define void @$PROGRAM$_release(ptr %owner) {
-  goto %done if icmp eq ptr %owner, null
+  ret void if icmp eq ptr %owner, null
   %dropped = call i64 @soac_host_drop(ptr %owner)
-done:
 }
 
 ; The first target of a name (null: of any) that this processor runs; null if there is none.
@@ -83,8 +78,7 @@ define internal ptr @target_for(ptr %wanted) {
   for %k < $TARGETS$ {
     %row = load ptr, ptr @soac_targets[%k]
     goto %next.k if icmp slt i64 %level, (load i64, ptr %row->Target.level)
-    goto %found if %any
-    goto %found if icmp eq i32 (call i32 @strcmp(ptr (load ptr, ptr %row->Target.name), ptr %wanted)), 0
+    goto %found if %any || icmp eq i32 (call i32 @strcmp(ptr (load ptr, ptr %row->Target.name), ptr %wanted)), 0
   }
   br label %none
 found:
@@ -123,19 +117,16 @@ define internal i1 @make_states(ptr %context) {
   %target = load ptr, ptr %context->Context.target
   %all_kernels = load ptr, ptr %target->Target.kernels
   for %k < $ENTRIES$ {
-    %entry_of = load %Entry, ptr @soac_entries[%Entry %k]
-    %state = call ptr @calloc(i64 (extractvalue %Entry %entry_of, $Entry.words$), i64 8)
+    %state = call ptr @calloc(i64 (load i64, ptr @soac_entries[%k]->Entry.words), i64 8)
     store ptr %state, ptr %context->Context.states[%k]
-    goto %fail if icmp eq ptr %state, null
+    ret i1 false if icmp eq ptr %state, null
     store ptr %arenas, ptr %state[$ARENAS_WORD$]
     store ptr (load ptr, ptr %all_kernels[%k]), ptr %state[$KERNELS_WORD$]
-    %record = extractvalue %Entry %entry_of, $Entry.record$
+    %record = load i64, ptr @soac_entries[%k]->Entry.record
     store ptr %state[%record], ptr %state[$RECORD_WORD$]
     store i64 %stop, ptr %state[$STOP_WORD$]
   }
   ret i1 true
-fail:
-  ret i1 false
 }
 
 ; Workers for launches on %threads threads, and the kernels of copies; on the first call what a child of fork does.
@@ -204,12 +195,9 @@ define internal i1 @soac_library_give(ptr %context, ptr %from, ptr %to, ptr %own
 
 ; The site that a call has failed at in a kernel, by its number there; null if there was no memory.
 define internal ptr @soac_library_found(ptr %context, ptr %row, ptr %state, i64 %status, i64 %number) {
-  goto %memory if icmp ne i64 %status, $KERNEL$
+  ret ptr null if icmp ne i64 %status, $KERNEL$
   %failed = load i64, ptr %state[$FAILED_WORD$]
   %kernels = load ptr, ptr %row->Entry.kernels
-  %table = load %Table, ptr %kernels[%Table %failed]
-  goto %memory if icmp uge i64 %number, (extractvalue %Table %table, $Table.count$)
-  ret ptr (getelementptr %Site, ptr (extractvalue %Table %table, $Table.rows$), i64 %number)
-memory:
-  ret ptr null
+  ret ptr null if icmp uge i64 %number, (load i64, ptr %kernels[%failed]->Table.count)
+  ret ptr (getelementptr %Site, ptr (load ptr, ptr %kernels[%failed]->Table.rows), i64 %number)
 }

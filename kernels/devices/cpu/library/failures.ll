@@ -21,15 +21,14 @@ define ptr @$PROGRAM$_failure(ptr %context) {
 ; The failure of a context is this one, with values in a record (null: without).
 define void @soac_library_fail(ptr %context, ptr %place, ptr %values) {
   %kinds = load ptr, ptr %place->Site.kinds
-  %site = load %Site, ptr %place
-  %text = extractvalue %Site %site, $Site.text$
+  %text = load ptr, ptr %place->Site.text
   call void @write_message(ptr %context->Context.message, ptr %text, ptr %kinds, ptr %values)
-  %f1 = insertvalue %Failure zeroinitializer, ptr (extractvalue %Site %site, $Site.code$), $Failure.code$
+  %f1 = insertvalue %Failure zeroinitializer, ptr (load ptr, ptr %place->Site.code), $Failure.code$
   %f2 = insertvalue %Failure %f1, ptr %context->Context.message, $Failure.message$
-  %f3 = insertvalue %Failure %f2, ptr (extractvalue %Site %site, $Site.file$), $Failure.file$
-  %f4 = insertvalue %Failure %f3, i64 (extractvalue %Site %site, $Site.line$), $Failure.line$
-  %f5 = insertvalue %Failure %f4, i64 (extractvalue %Site %site, $Site.column$), $Failure.column$
-  %f6 = insertvalue %Failure %f5, ptr (extractvalue %Site %site, $Site.calls$), $Failure.calls$
+  %f3 = insertvalue %Failure %f2, ptr (load ptr, ptr %place->Site.file), $Failure.file$
+  %f4 = insertvalue %Failure %f3, i64 (load i64, ptr %place->Site.line), $Failure.line$
+  %f5 = insertvalue %Failure %f4, i64 (load i64, ptr %place->Site.column), $Failure.column$
+  %f6 = insertvalue %Failure %f5, ptr (load ptr, ptr %place->Site.calls), $Failure.calls$
   %f7 = insertvalue %Failure %f6, ptr %kinds, $Failure.kinds$
   store %Failure (insertvalue %Failure %f7, ptr %values, $Failure.values$), ptr %context
   store i64 1, ptr %context->Context.failed
@@ -60,8 +59,7 @@ each:
   %k = phi i64 [ %first, %found ], [ %k1, %add ]
   %at = phi i64 [ %start, %found ], [ %end, %add ]
   %room = sub i64 $MESSAGE$, %at
-  goto %done if icmp sge i64 %k, %last
-  goto %done if icmp sle i64 %room, 1
+  goto %done if icmp sge i64 %k, %last || icmp sle i64 %room, 1
 add:
   %k1 = add i64 %k, 1
   %odd = add i64 (mul i64 %k, 2), 1
@@ -85,8 +83,7 @@ each:
   %to = getelementptr i8, ptr %message, i64 %at
   %room = sub i64 $MESSAGE$, %at
   %k1 = add i64 %k, 1
-  goto %done if icmp sle i64 %room, 1
-  goto %done if icmp eq i8 %char, 0
+  goto %done if icmp sle i64 %room, 1 || icmp eq i8 %char, 0
   switch i8 %char, label %plain [ i8 1, label %next i8 2, label %skip ]
 plain:
   store i8 %char, ptr %to
@@ -123,8 +120,7 @@ float:
 try:
   %digits = phi i32 [ 1, %float ], [ %more_digits, %again ]
   %n4 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to, i64 %room, ptr @show_float, i32 %digits, double %number)
-  goto %whole if fcmp ueq double (call double @strtod(ptr %to, ptr null)), %number
-  goto %whole if icmp sge i32 %digits, 17
+  goto %whole if fcmp ueq double (call double @strtod(ptr %to, ptr null)), %number || icmp sge i32 %digits, 17
 again:
   %more_digits = add i32 %digits, 1
   br label %try

@@ -13,10 +13,8 @@ define i64 @$PROGRAM$_setting_count() {
 
 ; The name of setting number %k; null if there is none of that number.
 define ptr @$PROGRAM$_setting_name(i64 %k) {
-  goto %none if icmp uge i64 %k, $SETTINGS$
+  ret ptr null if icmp uge i64 %k, $SETTINGS$
   ret ptr (load ptr, ptr @soac_settings[%k]->Setting.name)
-none:
-  ret ptr null
 }
 
 ; What a setting is; 1 if the program has none of this name.
@@ -39,8 +37,7 @@ fail:
 ; Set what the next calls run with; 1 if the program has no setting of this name, or the value is negative.
 define i32 @$PROGRAM$_set(ptr %context, ptr %name, i64 %value) {
   %k = call i64 @setting_number(ptr %name, i64 (call i64 @strlen(ptr %name)))
-  goto %fail if icmp sge i64 %k, $SETTINGS$
-  goto %fail if icmp slt i64 %value, 0
+  goto %fail if icmp sge i64 %k, $SETTINGS$ || icmp slt i64 %value, 0
   call void @choose(ptr %context, i64 %k, i64 %value)
   ret i32 0
 fail:
@@ -56,9 +53,8 @@ define internal void @choose(ptr %context, i64 %k, i64 %value) {
 ; What the program was built with.
 define internal void @preset(ptr %context) {
   for %k < $SETTINGS$ {
-    %setting = load %Setting, ptr @soac_settings[%Setting %k]
-    %value = extractvalue %Setting %setting, $Setting.preset$
-    %is_set = extractvalue %Setting %setting, $Setting.is_set$
+    %value = load i64, ptr @soac_settings[%k]->Setting.preset
+    %is_set = load i64, ptr @soac_settings[%k]->Setting.is_set
     %with_value = insertvalue %Choice zeroinitializer, i64 %value, $Choice.value$
     %choice = insertvalue %Choice %with_value, i64 %is_set, $Choice.is_set$
     store %Choice %choice, ptr %context->Context.choices[%k]
@@ -111,7 +107,7 @@ define internal i64 @read_lines(ptr %context, ptr %file) {
   %checks = icmp eq ptr %context, null
 each:
   %number = phi i64 [ 1, %entry ], [ %next, %split ], [ %next, %known ], [ %next, %put ]
-  goto %done if icmp eq ptr (call ptr @fgets(ptr %text, i32 $MESSAGE$, ptr %file)), null
+  ret i64 0 if icmp eq ptr (call ptr @fgets(ptr %text, i32 $MESSAGE$, ptr %file)), null
 split:
   %next = add i64 %number, 1
   %length = call i64 @strcspn(ptr %text, ptr @line_ends)
@@ -134,6 +130,4 @@ put:
   br label %each
 wrong:
   ret i64 %number
-done:
-  ret i64 0
 }

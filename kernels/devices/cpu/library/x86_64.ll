@@ -15,26 +15,16 @@ define i64 @soac_library_level() {
   %c1 = extractvalue { i32, i32, i32, i32 } (call { i32, i32, i32, i32 } @ask(i32 1)), 2
   %c8 = extractvalue { i32, i32, i32, i32 } (call { i32, i32, i32, i32 } @ask(i32 -2147483647)), 2
   %v2 = call i1 @has(i32 %c1, i32 $V2_FEATURES$)
-  %lahf = call i1 @has(i32 %c8, i32 $V2_EXTENDED$)
-  goto %one unless %v2
-  goto %one unless %lahf
+  ret i64 1 unless %v2 && call i1 @has(i32 %c8, i32 $V2_EXTENDED$)
   %v3 = call i1 @has(i32 %c1, i32 $V3_FEATURES$)
-  %lzcnt = call i1 @has(i32 %c8, i32 $V3_EXTENDED$)
-  goto %two unless %v3
-  goto %two unless %lzcnt
-  goto %two if icmp ult i32 %most, 7
+  ret i64 2 unless %v3 && call i1 @has(i32 %c8, i32 $V3_EXTENDED$)
+  ret i64 2 if icmp ult i32 %most, 7
   %kept = call { i32, i32 } asm sideeffect "xgetbv", "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}"(i32 0)
   %registers = extractvalue { i32, i32 } %kept, 0
   %b7 = extractvalue { i32, i32, i32, i32 } (call { i32, i32, i32, i32 } @ask(i32 7)), 1
   %avx2 = call i1 @has(i32 %b7, i32 $V3_MORE$)
-  %keeps3 = call i1 @has(i32 %registers, i32 $V3_REGISTERS$)
-  goto %two unless %avx2
-  goto %two unless %keeps3
+  ret i64 2 unless %avx2 && call i1 @has(i32 %registers, i32 $V3_REGISTERS$)
   %avx512 = call i1 @has(i32 %b7, i32 $V4_MORE$)
   %level = select i1 (and i1 %avx512, (call i1 @has(i32 %registers, i32 $V4_REGISTERS$))), i64 4, i64 3
   ret i64 %level
-two:
-  ret i64 2
-one:
-  ret i64 1
 }

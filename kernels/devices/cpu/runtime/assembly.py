@@ -16,7 +16,9 @@ So may a function that is called: `call i32 *%gpu->Gpu.wait(ptr %stream)` loads 
 parentheses, which is executed before (`unnested`): `ret i64 (sext i32 (load i32, ptr %found) to i64)`. Where a block
 has no end, it goes on with the next one, the last one returns, and the first is `entry` (`branched`):
 
-    goto %fail unless %fine                   else the next line; `if` and `unless` take a value or an instruction
+    goto %fail unless %fine && icmp eq ..     else the next line; `if` (with `||`) and `unless` (with `&&`) take values
+                                              and instructions
+    ret i64 0 if icmp eq i64 %count, 0        likewise
     for %k < %count { .. }                    k from 0; `%next.k` is the place behind the body
     for %k < %count, i64 %sum = 0 then %more { .. }   with a value for each turn
 
@@ -170,7 +172,7 @@ def filled(text: str, known: Mapping[str, object]) -> str:
 
 
 LABEL = re.compile(r" *([\w.]+):")
-GOTO = re.compile(r" *goto %([\w.]+) (if|unless) ([^;]*[^; ])")
+GOTO = re.compile(r" *(?:goto %([\w.]+)|(ret [^;]*?)) (if|unless) ([^;]*[^; ])")
 FOR = re.compile(r" *for %(\w+) < ([^ ,]+)(?:, (\w+) (%\w+) = (\S+) then (\S+))? {")
 ENDS = ("br ", "ret ", "switch ", "unreachable")
 """Instructions that end a block."""
@@ -185,8 +187,11 @@ def branched(text: str) -> str:
             if following != "entry:":
                 made.begin("entry")
         elif found := GOTO.match(line):
-            onward = LABEL.match(following)
-            made.goto(found[1], found[2], found[3], onward[1] if onward else f"on.{len(made.lines)}")
+            onward, target = LABEL.match(following), found[1] or made.returned(found[2])
+            *first, last = re.split(r" (?:&&|\|\|) ", found[4])
+            for condition in first:
+                made.goto(target, found[3], condition, f"on.{len(made.lines)}")
+            made.goto(target, found[3], last, onward[1] if onward else f"on.{len(made.lines)}")
         elif found := FOR.match(line):
             made.loop(*found.groups())
             loops.append(found[1])
@@ -197,6 +202,8 @@ def branched(text: str) -> str:
         else:
             if line == "}" and made.block:
                 made.lines.append("  ret void")
+            if line == "}":
+                made.lines, made.returns = made.lines + made.returns, []
             made.lines.append(line)
             if line.lstrip().startswith(ENDS) or line == "}":
                 made.block = ""
@@ -204,10 +211,11 @@ def branched(text: str) -> str:
 
 
 class _Blocks:
-    """Lines of a module so far; `block`: the label of the block that has no end yet, or none."""
+    """Lines of a module so far; `block`: the label of the block that has no end yet, or none; `returns`: blocks for
+    the end of the function."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        self.lines, self.returns = list[str](), list[str]()
         self.block = ""
 
     def begin(self, label: str) -> None:
@@ -215,6 +223,12 @@ class _Blocks:
             self.lines.append(f"  br label %{label}")
         self.lines.append(f"{label}:")
         self.block = label
+
+    def returned(self, text: str) -> str:
+        """The label of a block that returns."""
+        label = f"ret.{len(self.lines)}"
+        self.returns += [f"{label}:", f"  {text}"]
+        return label
 
     def goto(self, target: str, word: str, condition: str, onward: str) -> None:
         if not condition.startswith("%"):

@@ -6,8 +6,8 @@
 ; Where no code is there for all launches, that for this one is asked for, and it is timed. After a copy that was not made,
 ; nothing is launched.
 define i64 @soac_host_launch(ptr %state, ptr %table, i64 %kernel, i64 %blocks, double %cost, i64 %tasks) {
-  goto %fine if icmp sle i64 %blocks, 0
-  goto %no_code if icmp ne i64 (load i64, ptr %state[$LOST_WORD$]), 0
+  ret i64 $FINE$ if icmp sle i64 %blocks, 0
+  ret i64 $NO_CODE$ if icmp ne i64 (load i64, ptr %state[$LOST_WORD$]), 0
 find:
   %kernels = load ptr, ptr %state[$KERNELS_WORD$]
   %known = load ptr, ptr %kernels[%kernel]
@@ -16,7 +16,7 @@ find:
   store ptr null, ptr %state[$CODE_WORD$]
   call void *%state[$NEED_WORD$](i64 %kernel, ptr %state, ptr %table, i64 %blocks)
   %compiled = load ptr, ptr %state[$CODE_WORD$]
-  goto %no_code if icmp eq ptr %compiled, null
+  ret i64 $NO_CODE$ if icmp eq ptr %compiled, null
 begin:
   %start = call i64 @soac_host_now()
 go:
@@ -24,19 +24,13 @@ go:
   %began = phi i64 [ 0, %find ], [ %start, %begin ]
   %small = fcmp olt double %cost, $INLINE_WORK$
   %stopped = call i64 @soac_host_run(ptr %state, ptr %table, ptr %code, i64 %blocks, i1 %small, i64 %tasks)
-  goto %interrupted if icmp ne i64 %stopped, 0
+  ret i64 $STOPPED$ if icmp ne i64 %stopped, 0
   goto %judge unless %is_new
   store i64 (sub i64 (call i64 @soac_host_now()), %began), ptr %state[$SPENT_WORD$]
 judge:
-  goto %fine if icmp eq i64 (load i64, ptr (load ptr, ptr %table)), 0
+  ret i64 $FINE$ if icmp eq i64 (load i64, ptr (load ptr, ptr %table)), 0
   store i64 (lshr i64 %kernel, 1), ptr %state[$FAILED_WORD$]
   ret i64 $KERNEL$
-interrupted:
-  ret i64 $STOPPED$
-no_code:
-  ret i64 $NO_CODE$
-fine:
-  ret i64 $FINE$
 }
 
 ; Run all blocks of a kernel, whose arguments are a table, in %tasks tasks for each thread of the call. What is said to be
@@ -58,14 +52,10 @@ range:
   %done = phi i64 [ 0, %watch ], [ %next, %estimate ]
   %next = call i64 @llvm.smin.i64(i64 (add i64 (mul i64 %done, 2), 1), i64 %blocks)
   call void %code(ptr %table, i64 %done, i64 %next, i64 0)
-  %failure = load i64, ptr %record
-  goto %finished if icmp eq i64 %next, %blocks
-  goto %finished if icmp ne i64 %failure, 0
+  ret i64 0 if icmp eq i64 %next, %blocks || icmp ne i64 (load i64, ptr %record), 0
 estimate:
   %to_do = mul i64 (sub i64 (call i64 @soac_host_now()), %start), (sub i64 %blocks, %next)
   br i1 (icmp sge i64 %to_do, (mul i64 %next, $WORTH_SHARING$)), label %fork, label %range
-finished:
-  ret i64 0
 fork:
   %first = phi i64 [ 0, %entry ], [ %next, %estimate ]
   %left = sub i64 %blocks, %first

@@ -21,13 +21,11 @@ define void @soac_host_need_by(ptr %function) {
 ; Is code of little effort good for this number of bytes? In the first call that needs the kernel, while they are few.
 define internal i1 @is_little(ptr %state, i64 %number, i64 %bytes) {
   %before = atomicrmw add ptr @moved[%number], i64 %bytes monotonic
-  goto %no if icmp ugt i64 (add i64 %before, %bytes), $LITTLE$
+  ret i1 false if icmp ugt i64 (add i64 %before, %bytes), $LITTLE$
   %call = xor i64 (shl i64 (load i64, ptr %state[$CALLS_WORD$]), 48), (ptrtoint ptr %state to i64)
   %exchanged = cmpxchg ptr @first[%number], i64 0, i64 %call monotonic monotonic
   %is_same = icmp eq i64 (extractvalue { i64, i1 } %exchanged, 0), %call
   ret i1 (or i1 (extractvalue { i64, i1 } %exchanged, 1), %is_same)
-no:
-  ret i1 false
 }
 
 ; A kernel by its number, for this number of bytes. Where there is none, the call that %state is of has failed.
@@ -74,7 +72,7 @@ collect:
   goto %pad if icmp sle i64 %left, 0
   %k = sub i64 %left, 1
   %size = load i64, ptr %sizes[%k]
-  goto %done if icmp sle i64 %size, 0
+  ret void if icmp sle i64 %size, 0
 some:
   goto %collected if icmp eq i64 %size, 1
   %to_bytes = load i64, ptr %to_strides[%k]
@@ -90,10 +88,9 @@ some:
   %new = getelementptr %Axis, ptr %axes, i64 %count
   goto %push if icmp eq i64 %count, 0
   %last = getelementptr %Axis, ptr %new, i64 -1
-  %inner = load %Axis, ptr %last
-  %inner_size = extractvalue %Axis %inner, $Axis.size$
-  %to_joins = icmp eq i64 (mul i64 %inner_size, (extractvalue %Axis %inner, $Axis.to$)), %to
-  %from_joins = icmp eq i64 (mul i64 %inner_size, (extractvalue %Axis %inner, $Axis.from$)), %from
+  %inner_size = load i64, ptr %last->Axis.size
+  %to_joins = icmp eq i64 (mul i64 %inner_size, (load i64, ptr %last->Axis.to)), %to
+  %from_joins = icmp eq i64 (mul i64 %inner_size, (load i64, ptr %last->Axis.from)), %from
   goto %push unless and i1 %to_joins, %from_joins
 join:
   store i64 (mul i64 %inner_size, %size), ptr %last->Axis.size
@@ -115,10 +112,8 @@ pad:
   %start = getelementptr i8, ptr (load ptr, ptr %target->Array.data), i64 %to_moved
   %origin = getelementptr i8, ptr (load ptr, ptr %source->Array.data), i64 %from_moved
   %innermost_from = load i64, ptr %axes->Axis.from
-  goto %launch if icmp ne i64 (load i64, ptr %axes->Axis.to), 1
-  goto %launch if icmp ne i64 %innermost_from, 1
-  goto %launch if icmp ugt i64 %count, 1
-  goto %launch if icmp uge i64 %bytes, $SHARED$
+  goto %launch if icmp ne i64 (load i64, ptr %axes->Axis.to), 1 || icmp ne i64 %innermost_from, 1
+  goto %launch if icmp ugt i64 %count, 1 || icmp uge i64 %bytes, $SHARED$
   call void @llvm.memcpy.p0.p0.i64(ptr %start, ptr %origin, i64 %bytes, i1 false)
   ret void
 launch:
@@ -155,30 +150,27 @@ chosen:
   %points_group = add i64 (shl i64 (sub i64 %points, $NARROWEST$), 2), $POINTS$
   %number = add i64 (select i1 %is_turned, i64 4, i64 (select i1 %is_thin, i64 %points_group, i64 0)), %log
   call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %bytes)
-done:
 }
 
 ; Run all blocks of a kernel, even if somebody wants to stop meanwhile.
 define internal void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %bytes) {
   %code = call ptr @kernel(ptr %state, i64 %number, i64 %bytes)
-  goto %done if icmp eq ptr %code, null
+  ret void if icmp eq ptr %code, null
   %alone = icmp ult i64 %bytes, $SHARED$
   %stopped = call i64 @soac_host_run(ptr %state, ptr %job, ptr %code, i64 %blocks, i1 %alone, i64 $TASKS$)
-  goto %done if icmp eq i64 %stopped, 0
+  ret void if icmp eq i64 %stopped, 0
   call void %code(ptr %job, i64 0, i64 %blocks, i64 0)
-done:
 }
 
 ; Is the source contiguous along another axis than the target, both long enough for a tile? Then that one becomes the
 ; rows'.
 define internal i1 @turned(ptr %axes, i64 %count, i64 %side) {
-  %columns = load %Axis, ptr %axes
-  %across = icmp ne i64 (extractvalue %Axis %columns, $Axis.from$), 1
-  %fits = and i1 (icmp eq i64 (extractvalue %Axis %columns, $Axis.to$), 1), %across
-  goto %no unless and i1 %fits, (icmp sge i64 (extractvalue %Axis %columns, $Axis.size$), %side)
+  %across = icmp ne i64 (load i64, ptr %axes->Axis.from), 1
+  %fits = and i1 (icmp eq i64 (load i64, ptr %axes->Axis.to), 1), %across
+  ret i1 false unless and i1 %fits, (icmp sge i64 (load i64, ptr %axes->Axis.size), %side)
 each:
   %k = phi i64 [ 1, %entry ], [ %k1, %next ]
-  goto %no if icmp sge i64 %k, %count
+  ret i1 false if icmp sge i64 %k, %count
   %place = getelementptr %Axis, ptr %axes, i64 %k
   %axis = load %Axis, ptr %place
   %enough = icmp sge i64 (extractvalue %Axis %axis, $Axis.size$), %side
@@ -190,8 +182,6 @@ swap:
   store %Axis (load %Axis, ptr %axes[%Axis 1]), ptr %place
   store %Axis %axis, ptr %axes[%Axis 1]
   ret i1 true
-no:
-  ret i1 false
 }
 
 ; Of how many elements are points, where one side is contiguous along the columns and the other has points between them, for
@@ -202,18 +192,16 @@ define internal i64 @points(ptr %axes, i64 %side) {
   %rows = load %Axis, ptr %rows_place
   %size = extractvalue %Axis %columns, $Axis.size$
   %from = extractvalue %Axis %columns, $Axis.from$
-  goto %no if icmp ne i64 (extractvalue %Axis %columns, $Axis.to$), 1
+  ret i64 0 if icmp ne i64 (extractvalue %Axis %columns, $Axis.to$), 1
   goto %apart if call i1 @few(i64 %from, i64 %side)
-  goto %no unless call i1 @few(i64 %size, i64 %side)
-  goto %no if icmp ne i64 (extractvalue %Axis %rows, $Axis.to$), %size
-  goto %no if icmp ne i64 (extractvalue %Axis %rows, $Axis.from$), 1
+  ret i64 0 unless call i1 @few(i64 %size, i64 %side)
+  ret i64 0 if icmp ne i64 (extractvalue %Axis %rows, $Axis.to$), %size
+  ret i64 0 if icmp ne i64 (extractvalue %Axis %rows, $Axis.from$), 1
   store %Axis %rows, ptr %axes
   store %Axis %columns, ptr %rows_place
   ret i64 %size
 apart:
   ret i64 %from
-no:
-  ret i64 0
 }
 
 ; Is there code for points of this number of elements, which tiles of lines cannot do or do not do better? `side`: the elements

@@ -7,10 +7,9 @@
 
 define void @soac_host_release(ptr %array) {
   %buffer = load ptr, ptr %array
-  goto %done if icmp eq ptr %buffer, null
+  ret void if icmp eq ptr %buffer, null
   store ptr null, ptr %array
   %dropped = call i64 @soac_host_drop(ptr %buffer)
-done:
 }
 
 ; Release `count` descriptors of `words` words each.
@@ -25,9 +24,8 @@ define void @soac_host_release_all(ptr %frame, i64 %count, i64 %words) {
 define void @soac_host_alias(ptr %target, ptr %source, i64 %rank) {
   call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %source, i64 (add i64 (mul i64 %rank, 16), 16), i1 false)
   %buffer = load ptr, ptr %source
-  goto %done if icmp eq ptr %buffer, null
+  ret void if icmp eq ptr %buffer, null
   %old = atomicrmw add ptr %buffer, i64 1 monotonic
-done:
 }
 
 ; target = source, which is left empty.
@@ -70,14 +68,12 @@ give:
 ; Memory for an array whose sizes stand in the descriptor. Gives 1 if there is none.
 define i64 @soac_host_scratch(ptr %state, ptr %array, i64 %rank, i64 %element) {
   %bytes = call i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element)
-  goto %fail if icmp slt i64 %bytes, 0
+  ret i64 1 if icmp slt i64 %bytes, 0
   %buffer = call ptr @soac_host_take(ptr %state, i64 %bytes)
-  goto %fail if icmp eq ptr %buffer, null
+  ret i64 1 if icmp eq ptr %buffer, null
   store ptr %buffer, ptr %array
   store ptr (call ptr @soac_host_data(ptr %buffer)), ptr %array->Array.data
   ret i64 0
-fail:
-  ret i64 1
 }
 
 ; As `scratch`, in the memory of `other` if that has these sizes, is dense, and nothing else refers to its buffer.

@@ -17,10 +17,9 @@
 define internal void @enter() {
 try:
   %pair = cmpxchg ptr @lock, i64 0, i64 1 acquire monotonic
-  goto %done if extractvalue { i64, i1 } %pair, 1
+  ret void if extractvalue { i64, i1 } %pair, 1
   call i32 @sched_yield()
   br label %try
-done:
 }
 
 define internal void @leave() {
@@ -85,7 +84,7 @@ new:
 again:
   %trimmed = call i64 @trim()
   %second = call ptr @aligned_alloc(i64 64, i64 %whole)
-  goto %fail if icmp eq ptr %second, null
+  ret ptr null if icmp eq ptr %second, null
 got:
   %fresh = phi ptr [ %first, %new ], [ %second, %again ]
   %to_page = and i64 (sub i64 0, (ptrtoint ptr %fresh to i64)), $IN_PAGE$
@@ -106,14 +105,12 @@ made:
   store i64 %class, ptr %buffer->Buffer.class
   store i64 %capacity, ptr %buffer->Buffer.capacity
   ret ptr %buffer
-fail:
-  ret ptr null
 }
 
 ; One reference less; without any, the buffer goes back to its list.
 define i64 @soac_host_drop(ptr %buffer) {
   %old = atomicrmw sub ptr %buffer, i64 1 acq_rel
-  goto %done if icmp ne i64 %old, 1
+  ret i64 0 if icmp ne i64 %old, 1
   %class_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.class$
   %capacity = load i64, ptr %buffer->Buffer.capacity
   %place = getelementptr ptr, ptr @lists, i64 (load i64, ptr %class_place)
@@ -129,20 +126,17 @@ return:
   call void @leave()
   call void @give(ptr %buffer)
   ret i64 0
-done:
-  ret i64 0
 }
 
 ; Release a descriptor whose memory an iteration has made, for the next one: what is small, and what nothing else refers
 ; to, stays in it.
 define void @soac_host_put_by(ptr %array) {
   %buffer = load ptr, ptr %array
-  goto %done if icmp eq ptr %buffer, null
+  ret void if icmp eq ptr %buffer, null
   %references = load atomic i64, ptr %buffer monotonic, align 8
   %spare = and i1 (icmp eq i64 %references, 1), (icmp ule i64 (load i64, ptr %buffer->Buffer.capacity), $LARGE$)
-  goto %done if %spare
+  ret void if %spare
   call void @soac_host_release(ptr %array)
-done:
 }
 
 ; As `scratch`, but in what was put by if it is large enough.
@@ -163,10 +157,9 @@ define void @soac_host_set(i64 %address, i64 %bytes, i64 %pattern) {
   %data = inttoptr i64 %address to ptr
 each:
   %at = phi i64 [ 0, %entry ], [ %next, %go ]
-  goto %done if icmp sge i64 %at, %bytes
+  ret void if icmp sge i64 %at, %bytes
 go:
   store i64 %pattern, ptr %data[i8 %at]
   %next = add i64 %at, 8
   br label %each
-done:
 }

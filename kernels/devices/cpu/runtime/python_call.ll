@@ -36,15 +36,14 @@ define ptr @soac_host_numpy(i64 %number) {
 ; one that overflows does not suit. Of an integer the range is looked at.
 define internal i1 @put_argument(ptr %object, ptr %wanted) {
   %type = load ptr, ptr %object->PyObject.type
-  %argument = load %Argument, ptr %wanted
-  %asked = extractvalue %Argument %argument, $Argument.type$
-  %asked_rank = extractvalue %Argument %argument, $Argument.rank$
-  %target = extractvalue %Argument %argument, $Argument.place$
+  %asked = load ptr, ptr %wanted->Argument.type
+  %asked_rank = load i64, ptr %wanted->Argument.rank
+  %target = load ptr, ptr %wanted->Argument.place
   goto %array if icmp ne i64 %asked_rank, 0
   goto %value if icmp eq ptr %type, %asked
-  goto %bad if icmp ne ptr %type, (extractvalue %Argument %argument, $Argument.plain$)
-  %least = extractvalue %Argument %argument, $Argument.least$
-  %most = extractvalue %Argument %argument, $Argument.most$
+  goto %bad if icmp ne ptr %type, (load ptr, ptr %wanted->Argument.plain)
+  %least = load i64, ptr %wanted->Argument.least
+  %most = load i64, ptr %wanted->Argument.most
   goto %integer if icmp slt i64 %least, %most
   goto %value if icmp sge i64 %most, 0
   %double = load double, ptr %object->PyScalarObject.value
@@ -60,8 +59,7 @@ integer:
   call void @PyErr_Clear()
   br label %bad
 held:
-  goto %bad if icmp slt i64 %whole, %least
-  goto %bad if icmp sgt i64 %whole, %most
+  goto %bad if icmp slt i64 %whole, %least || icmp sgt i64 %whole, %most
   store i64 %whole, ptr %target
   ret i1 true
 value:
@@ -72,8 +70,7 @@ array:
   %wide_rank = sext i32 (load i32, ptr %object->PyArrayObject.nd) to i64
   %descr = load ptr, ptr %object->PyArrayObject.descr
   %dense_flags = and i32 (load i32, ptr %object->PyArrayObject.flags), $NPY_ARRAY_CARRAY_RO$
-  goto %bad if icmp ne i32 %dense_flags, $NPY_ARRAY_CARRAY_RO$
-  goto %bad if icmp ne ptr %descr, %asked
+  goto %bad if icmp ne i32 %dense_flags, $NPY_ARRAY_CARRAY_RO$ || icmp ne ptr %descr, %asked
   goto %bad if icmp ne i64 %wide_rank, %asked_rank
   store i64 (load i64, ptr %object->PyArrayObject.data), ptr %target
   %sizes = load ptr, ptr %object->PyArrayObject.dimensions
@@ -91,11 +88,9 @@ define internal i1 @put_arguments(ptr %args, %Table %table) {
   %rows = extractvalue %Table %table, $Table.rows$
   %count = extractvalue %Table %table, $Table.count$
   for %k < %count {
-    goto %fail unless call i1 @put_argument(ptr (load ptr, ptr %args[%k]), ptr %rows[%Argument %k])
+    ret i1 false unless call i1 @put_argument(ptr (load ptr, ptr %args[%k]), ptr %rows[%Argument %k])
   }
   ret i1 true
-fail:
-  ret i1 false
 }
 
 ; ---- a call
@@ -116,8 +111,8 @@ define i64 @soac_host_pause(ptr %state) {
   ret i64 $NO_CODE$
 whole:
   %stop = load atomic i64, ptr (load ptr, ptr %state[$STOP_WORD$]) monotonic, align 8
-  goto %stopped if icmp ne i64 %stop, 0
-  goto %fine if icmp eq i64 (load i64, ptr %state[$LISTEN_WORD$]), 0
+  ret i64 $STOPPED$ if icmp ne i64 %stop, 0
+  ret i64 $FINE$ if icmp eq i64 (load i64, ptr %state[$LISTEN_WORD$]), 0
   %skip_place = getelementptr i64, ptr %state, i64 $SKIP_WORD$
   %skip = load i64, ptr %skip_place
   goto %look if icmp sle i64 %skip, 0
@@ -130,16 +125,13 @@ look:
   %turns = select i1 (icmp slt i64 (sub i64 %now, %seen), $SHORT$), i64 $SHORT_TURNS$, i64 0
   store i64 %turns, ptr %skip_place
   %next_place = getelementptr i64, ptr %state, i64 $NEXT_LOOK_WORD$
-  goto %fine if icmp slt i64 %now, (load i64, ptr %next_place)
+  ret i64 $FINE$ if icmp slt i64 %now, (load i64, ptr %next_place)
   store i64 (add i64 %now, $LOOK_EVERY$), ptr %next_place
   call void @PyEval_RestoreThread(ptr (load ptr, ptr %state[$THREAD_WORD$]))
   %raised = call i32 @PyErr_CheckSignals()
   %same = call ptr @PyEval_SaveThread()
-  goto %fine if icmp eq i32 %raised, 0
-stopped:
+  ret i64 $FINE$ if icmp eq i32 %raised, 0
   ret i64 $STOPPED$
-fine:
-  ret i64 $FINE$
 }
 
 ; A status leaves the turn taken, until the caller has read what the state says of the failure.

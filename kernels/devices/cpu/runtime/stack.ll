@@ -10,16 +10,13 @@ define i64 @soac_host_room(ptr %calls) {
   store i64 (sub i64 %here, $STACK_OF_ANY$), ptr %calls
   ret i64 0
 look:
-  goto %room if icmp sgt i64 %here, %end
-  goto %full if icmp ne i64 (load i64, ptr %asked_place), 0
+  ret i64 0 if icmp sgt i64 %here, %end
+  ret i64 1 if icmp ne i64 (load i64, ptr %asked_place), 0
   store i64 1, ptr %asked_place
   %lowest = call i64 @lowest(i64 %end)
   store i64 %lowest, ptr %calls
-  goto %full if icmp sle i64 %here, %lowest
-room:
+  ret i64 1 if icmp sle i64 %here, %lowest
   ret i64 0
-full:
-  ret i64 1
 }
 
 ; Where calls on this thread have to end: what kernels and compilers need, is left; %else where nobody knows.

@@ -17,19 +17,15 @@ define internal i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr %
   %record = load ptr, ptr %args
 again:
   %stop = load atomic i64, ptr @stop monotonic, align 8
-  goto %stopped if icmp ne i64 %stop, 0
+  ret i64 1 if icmp ne i64 %stop, 0
   %failure = load atomic i64, ptr %record monotonic, align 8
-  goto %done if icmp ne i64 %failure, 0
+  ret i64 0 if icmp ne i64 %failure, 0
   %b0 = atomicrmw add ptr %counter, i64 %grain monotonic
-  goto %done if icmp sge i64 %b0, %blocks
+  ret i64 0 if icmp sge i64 %b0, %blocks
   %end = add i64 %b0, %grain
   %b1 = select i1 (icmp sgt i64 %end, %blocks), i64 %blocks, i64 %end
   call void %kernel(ptr %args, i64 %b0, i64 %b1, i64 %worker)
   br label %again
-stopped:
-  ret i64 1
-done:
-  ret i64 0
 }
 
 define internal i64 @work_on_job(i64 %worker) {

@@ -11,7 +11,7 @@ define i64 @soac_host_append(ptr %state, i64 %word, i64 %value) {
   goto %write if icmp slt i64 %count, %room
   %wanted = call i64 @llvm.smax.i64(i64 (mul i64 %room, 2), i64 64)
   %larger = call ptr @realloc(ptr %trace, i64 (mul i64 %wanted, 16))
-  goto %fail if icmp eq ptr %larger, null
+  ret i64 $MEMORY$ if icmp eq ptr %larger, null
 grown:
   store ptr %larger, ptr %trace_place
   store i64 %wanted, ptr %room_place
@@ -22,8 +22,6 @@ write:
   store i64 %value, ptr %first[1]
   store i64 (add i64 %count, 1), ptr %count_place
   ret i64 $FINE$
-fail:
-  ret i64 $MEMORY$
 }
 
 ; Note what guard number %guard has decided.
@@ -42,12 +40,10 @@ define i64 @soac_host_now() {
 
 ; If the run is timed, note that a branch begins or ends, and when: after what was launched before.
 define i64 @soac_host_mark(ptr %state, i64 %what) {
-  goto %fine if icmp eq i64 (load i64, ptr %state[$TIMED_WORD$]), 0
+  ret i64 $FINE$ if icmp eq i64 (load i64, ptr %state[$TIMED_WORD$]), 0
   %settled = call i64 @soac_host_settle(ptr %state)
   goto %note if icmp eq i64 %settled, $FINE$
   ret i64 %settled
 note:
   ret i64 (call i64 @soac_host_append(ptr %state, i64 %what, i64 (call i64 @soac_host_now())))
-fine:
-  ret i64 $FINE$
 }

@@ -31,12 +31,11 @@ define void @soac_host_iota(ptr %state, ptr %array, i64 %count, i64 %start, i64 
 ; Constants of the host program, which stay where they are.
 define void @soac_host_upload(ptr %state, i64 %address, ptr %from, i64 %bytes) {
   %gpu = call ptr @gpu_of(ptr %state)
-  goto %done if icmp eq i64 %bytes, 0
+  ret void if icmp eq i64 %bytes, 0
   call void @flush(ptr %gpu)
   %to = inttoptr i64 %address to ptr
   %code = call i32 *%gpu->Gpu.upload(ptr %to, ptr %from, i64 %bytes, ptr (load ptr, ptr %gpu->Gpu.stream))
   call void @noted(ptr %gpu, i32 %code)
-done:
 }
 
 ; The axes of a copy to %target, whose source has strides that are %step words apart; then the copy.
@@ -95,25 +94,22 @@ line:
   call void @contiguous(ptr %gpu, i64 %to, i64 %from, i64 %line_size, i64 %width, i1 %is_fill)
   ret void
 look:
-  goto %strided if icmp sgt i64 %n, 3
-  goto %strided if %is_fill
-  goto %done if call i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width)
+  goto %strided if icmp sgt i64 %n, 3 || %is_fill
+  ret void if call i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width)
 strided:
   goto %outer if icmp sgt i64 %n, $MOST_DIMS$
   call void @by_kernel(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width, i1 %is_fill)
   ret void
 outer:
-  %axis = load %Axis, ptr %axes
-  %size = extractvalue %Axis %axis, $Axis.size$
-  %to_stride = extractvalue %Axis %axis, $Axis.to$
-  %from_stride = extractvalue %Axis %axis, $Axis.from$
+  %size = load i64, ptr %axes->Axis.size
+  %to_stride = load i64, ptr %axes->Axis.to
+  %from_stride = load i64, ptr %axes->Axis.from
   %inner = getelementptr %Axis, ptr %axes, i64 1
   for %k < %size {
     %row_to = add i64 %to, (mul i64 %k, %to_stride)
     %row_from = add i64 %from, (mul i64 %k, %from_stride)
     call void @move(ptr %gpu, i64 %row_to, i64 %row_from, ptr %inner, i64 %last_number, i64 %width, i1 %is_fill)
   }
-done:
 }
 
 define internal void @contiguous(ptr %gpu, i64 %to, i64 %from, i64 %count, i64 %width, i1 %is_fill) {
@@ -127,7 +123,7 @@ copy:
 
 ; Dense elements := start + i * step.
 define internal void @ramp(ptr %gpu, i64 %to, i64 %count, i64 %start, i64 %step, i64 %width) {
-  goto %done if icmp eq i64 %count, 0
+  ret void if icmp eq i64 %count, 0
   %stream = load ptr, ptr %gpu->Gpu.stream
   %target = inttoptr i64 %to to ptr
   %bytes = mul i64 %count, %width
@@ -161,7 +157,6 @@ kernel:
   store i64 %step, ptr %params[10]
   %blocks = sdiv i64 (add i64 %count, $ALMOST_CHUNK$), $THREADS$
   call void @bulk(ptr %gpu, i64 $IOTA$, i64 %width, i64 %blocks, ptr %params, i64 88)
-done:
 }
 
 ; Start a bulk kernel, which cannot fail, for elements of %width bytes.
@@ -190,7 +185,7 @@ go:
 define internal i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width) {
   %last = sub i64 %n, 1
   %column = load %Axis, ptr %axes[%Axis %last]
-  goto %no if icmp ne i64 (extractvalue %Axis %column, $Axis.to$), %width
+  ret i1 false if icmp ne i64 (extractvalue %Axis %column, $Axis.to$), %width
   %first = load %Axis, ptr %axes
   %second = load %Axis, ptr %axes[%Axis 1]
   %first_is = icmp eq i64 (extractvalue %Axis %first, $Axis.from$), %width
@@ -202,8 +197,8 @@ define internal i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, 
   %row_size = extractvalue %Axis %row, $Axis.size$
   %column_size = extractvalue %Axis %column, $Axis.size$
   %shorter = call i64 @llvm.smin.i64(i64 %row_size, i64 %column_size)
-  goto %no unless or i1 %first_is, %second_is
-  goto %no if icmp slt i64 %shorter, $TILES_PAY$
+  ret i1 false unless or i1 %first_is, %second_is
+  ret i1 false if icmp slt i64 %shorter, $TILES_PAY$
   %params = alloca [16 x i64], align 16
   %matrices = extractvalue %Axis %matrix, $Axis.size$
   store i64 %to, ptr %params[7]
@@ -219,8 +214,6 @@ define internal i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, 
   %tiles = mul i64 (sdiv i64 (add i64 %row_size, $ALMOST_TILE$), $TILE$), %column_tiles
   call void @bulk(ptr %gpu, i64 $TRANSPOSE$, i64 %width, i64 (mul i64 %tiles, %matrices), ptr %params, i64 128)
   ret i1 true
-no:
-  ret i1 false
 }
 
 ; A copy by a thread for each element: sizes and strides of $MOST_DIMS$ axes, the innermost first.

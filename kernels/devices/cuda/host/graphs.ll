@@ -7,44 +7,39 @@
 define void @soac_host_graph_begin(ptr %state, i64 %turns) {
   %gpu = call ptr @gpu_of(ptr %state)
   %queue = load ptr, ptr %gpu->Gpu.queue
-  goto %done if icmp eq ptr %queue, null
+  ret void if icmp eq ptr %queue, null
   store i64 %turns, ptr %queue->Queue.turns
   store i64 0, ptr %queue->Queue.turn
-done:
 }
 
 ; A turn is over.
 define void @soac_host_graph_turn(ptr %state) {
   %gpu = call ptr @gpu_of(ptr %state)
   %queue = load ptr, ptr %gpu->Gpu.queue
-  goto %done if icmp eq ptr %queue, null
+  ret void if icmp eq ptr %queue, null
   %turns = load i64, ptr %queue->Queue.turns
   %place = getelementptr %Queue, ptr %queue, i32 0, i32 $Queue.turn$
   %new = add i64 (load i64, ptr %place), 1
   store i64 %new, ptr %place
-  goto %done if icmp slt i64 %new, %turns
+  ret void if icmp slt i64 %new, %turns
   store i64 0, ptr %place
   call void @flush(ptr %gpu)
-done:
 }
 
 ; The loop is over.
 define void @soac_host_graph_end(ptr %state) {
   %gpu = call ptr @gpu_of(ptr %state)
   %queue = load ptr, ptr %gpu->Gpu.queue
-  goto %done if icmp eq ptr %queue, null
+  ret void if icmp eq ptr %queue, null
   store i64 0, ptr %queue->Queue.turns
   call void @flush(ptr %gpu)
-done:
 }
 
 ; Whether launches are kept now.
 define internal i1 @keeping(ptr %gpu) {
   %queue = load ptr, ptr %gpu->Gpu.queue
-  goto %no if icmp eq ptr %queue, null
+  ret i1 0 if icmp eq ptr %queue, null
   ret i1 (icmp sgt i64 (load i64, ptr %queue->Queue.turns), 1)
-no:
-  ret i1 0
 }
 
 ; Keep a launch, a copy where %code is null, if launches are kept now: gives whether.
@@ -109,9 +104,9 @@ define internal i64 @key_of(ptr %queue, i64 %count) {
 ; What is kept goes to the driver.
 define internal void @flush(ptr %gpu) noinline {
   %queue = load ptr, ptr %gpu->Gpu.queue
-  goto %done if icmp eq ptr %queue, null
+  ret void if icmp eq ptr %queue, null
   %count = load i64, ptr %queue->Queue.count
-  goto %done if icmp eq i64 %count, 0
+  ret void if icmp eq i64 %count, 0
   store i64 0, ptr %queue->Queue.count
   goto %directly if icmp sle i64 %count, 1
   %known = call ptr @matching(ptr %queue, i64 %count)
@@ -137,16 +132,14 @@ launch:
   ret void
 directly:
   call void @one_by_one(ptr %gpu, ptr %queue, i64 %count)
-done:
 }
 
 ; The parameters of the queue to an executable graph; gives whether the driver has taken them.
 define internal i1 @updated(ptr %queue, ptr %graph, i64 %count) {
-  %of = load %Graph, ptr %graph
-  %handle = extractvalue %Graph %of, $Graph.handle$
-  %own = extractvalue %Graph %of, $Graph.steps$
-  %own_data = extractvalue %Graph %of, $Graph.data$
-  %nodes = extractvalue %Graph %of, $Graph.nodes$
+  %handle = load ptr, ptr %graph->Graph.handle
+  %own = load ptr, ptr %graph->Graph.steps
+  %own_data = load ptr, ptr %graph->Graph.data
+  %nodes = load ptr, ptr %graph->Graph.nodes
   %steps = load ptr, ptr %queue->Queue.steps
   %context = load ptr, ptr %queue->Queue.context
   %params = alloca [9 x i64], align 8
@@ -190,11 +183,9 @@ define internal i1 @updated(ptr %queue, ptr %graph, i64 %count) {
     %set = call i32 *%queue->Queue.set_kernel(ptr %handle, ptr %node, ptr %params)
   check:
     %status = phi i32 [ %copied, %copy ], [ %set, %kernel ]
-    goto %bad if icmp ne i32 %status, 0
+    ret i1 0 if icmp ne i32 %status, 0
   }
   br label %fine
-bad:
-  ret i1 0
 fine:
   ret i1 1
 }

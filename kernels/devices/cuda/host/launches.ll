@@ -85,9 +85,8 @@ done:
 
 ; Start %grid blocks of a kernel of the driver, now or with those of other turns of a loop.
 define internal void @start(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes) {
-  goto %done if call i1 @kept(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes)
+  ret void if call i1 @kept(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes)
   call void @start_now(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes)
-done:
 }
 
 define internal void @start_now(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes) {
@@ -113,7 +112,7 @@ define internal void @start_now(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i6
 ; indices do not fit 32 bits, %wide says so. Where the variant has all arrays of a block in shared memory, and they do not fit, it is
 ; the one with arrays that may be in global memory. The peaks are the bytes of its stacks, -1 where only the kernel finds out.
 define i64 @soac_host_launch(ptr %state, ptr %params, i64 %bytes, i64 %number, i64 %blocks, i64 %factor, i64 %asked, i64 %block_peak, i64 %thread_peak, i1 %wide) {
-  goto %fine if icmp sle i64 %blocks, 0
+  ret i64 $FINE$ if icmp sle i64 %blocks, 0
   %gpu = call ptr @gpu_of(ptr %state)
   goto %choose if icmp slt i64 (load i64, ptr %gpu->Gpu.failing), $MOST_UNSEEN$
   %looked = call i64 @looked(ptr %state, ptr %gpu, i64 0)
@@ -134,7 +133,7 @@ look:
 ask:
   call void *%state[$NEED_WORD$](i64 %number, i64 %which)
   %made = load ptr, ptr %place
-  goto %no_code if icmp eq ptr %made, null
+  ret i64 $NO_CODE$ if icmp eq ptr %made, null
 go:
   %variant = phi ptr [ %known, %look ], [ %made, %ask ]
   %v = load %Variant, ptr %variant
@@ -153,7 +152,7 @@ prepare:
   goto %sized if icmp eq i64 (extractvalue %Variant %v, $Variant.stacks$), 0
 stacked:
   %most_at_once = call i64 @stack(ptr %gpu, ptr %kernel, %Variant %v, i64 %blocks, i64 %block_peak, i64 %thread_peak, ptr %memory)
-  goto %full if icmp slt i64 %most_at_once, 0
+  ret i64 $MEMORY$ if icmp slt i64 %most_at_once, 0
 sized:
   %resident = phi i64 [ %blocks, %prepare ], [ %most_at_once, %stacked ]
   %each = call i64 @llvm.smax.i64(i64 %f, i64 1)
@@ -175,12 +174,6 @@ sized:
   %code = extractvalue %Variant %v, $Variant.code$
   call void @start(ptr %gpu, ptr %code, i64 %grid, i64 %all_threads, i64 %shared, ptr %params, i64 %bytes)
   ret i64 (call i64 @status_of(ptr %gpu))
-full:
-  ret i64 $MEMORY$
-no_code:
-  ret i64 $NO_CODE$
-fine:
-  ret i64 $FINE$
 }
 
 @no_stack = internal constant [4 x i64] zeroinitializer
@@ -224,22 +217,18 @@ some:
   goto %take if icmp sle i64 %bytes, (load i64, ptr %room_place)
   call void @flush(ptr %gpu)
   call void *%gpu->Gpu.stacks(ptr %gpu, i64 %bytes)
-  goto %fail if icmp sgt i64 %bytes, (load i64, ptr %room_place)
+  ret i64 -1 if icmp sgt i64 %bytes, (load i64, ptr %room_place)
 take:
   store i64 (load i64, ptr %gpu->Gpu.stack), ptr %memory
   store i64 %block, ptr %m1
   store i64 %thread, ptr %m2
   ret i64 %at_once
-fail:
-  ret i64 -1
 }
 ; Does somebody want to stop? A state without a flag goes on.
 define i64 @soac_host_pause(ptr %state) {
   %flag = load ptr, ptr %state[$STOP_WORD$]
-  goto %fine if icmp eq ptr %flag, null
+  ret i64 $FINE$ if icmp eq ptr %flag, null
   %stop = load atomic i64, ptr %flag monotonic, align 8
-  goto %fine if icmp eq i64 %stop, 0
+  ret i64 $FINE$ if icmp eq i64 %stop, 0
   ret i64 $STOPPED$
-fine:
-  ret i64 $FINE$
 }

@@ -27,7 +27,7 @@ new:
   call void @flush(ptr %gpu)
   call void @counted(ptr %gpu->Gpu.allocations)
   %address = call ptr *%gpu->Gpu.allocate(ptr %gpu, i64 %capacity)
-  goto %fail if icmp eq ptr %address, null
+  ret ptr null if icmp eq ptr %address, null
   %buffer = call ptr @aligned_alloc(i64 64, i64 64)
   goto %back if icmp eq ptr %buffer, null
   %b1 = insertvalue %Buffer zeroinitializer, i64 1, $Buffer.references$
@@ -38,7 +38,6 @@ new:
   ret ptr %buffer
 back:
   call void @free_address(ptr %gpu, ptr %address)
-fail:
   ret ptr null
 }
 
@@ -50,13 +49,12 @@ define internal void @free_address(ptr %gpu, ptr %address) {
 define i64 @soac_host_drop(ptr %buffer) {
   %left = sub i64 (load i64, ptr %buffer), 1
   store i64 %left, ptr %buffer
-  goto %done if icmp ne i64 %left, 0
+  ret i64 0 if icmp ne i64 %left, 0
   %gpu = load ptr, ptr %buffer->Buffer.gpu
   %class = load i64, ptr %buffer->Buffer.class
   %lists = load ptr, ptr %gpu->Gpu.lists
   store ptr (load ptr, ptr %lists[%class]), ptr %buffer->Buffer.next
   store ptr %buffer, ptr %lists[%class]
-done:
   ret i64 0
 }
 

@@ -18,10 +18,9 @@ define internal ptr @gpu_of(ptr %state) {
 
 ; Keep the first error of the driver: what is launched behind it fails with it.
 define internal void @noted(ptr %gpu, i32 %code) {
-  goto %done if icmp eq i32 %code, 0
+  ret void if icmp eq i32 %code, 0
   %before = load i64, ptr %gpu->Gpu.error
   store i64 (select i1 (icmp eq i64 %before, 0), i64 (zext i32 %code to i64), i64 %before), ptr %gpu->Gpu.error
-done:
 }
 
 ; One more of what a word of the GPU counts.

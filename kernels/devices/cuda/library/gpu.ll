@@ -21,15 +21,13 @@ define internal ptr @device_of(ptr %context) {
 ; All of the driver's functions, once in a process; false if there is no driver, or one that is too old.
 define internal i1 @find_driver() {
   %library = call ptr @dlopen(ptr @driver_name, i32 2)
-  goto %fail if icmp eq ptr %library, null
+  ret i1 false if icmp eq ptr %library, null
   for %k < $FUNCTIONS$ {
     %found = call ptr @dlsym(ptr %library, ptr (load ptr, ptr @driver_names[%k]))
-    goto %fail if icmp eq ptr %found, null
+    ret i1 false if icmp eq ptr %found, null
     store ptr %found, ptr @driver[%k]
   }
   ret i1 (icmp eq i32 (call i32 *@driver[$cuInit$](i32 0)), 0)
-fail:
-  ret i1 false
 }
 
 define internal void @push(ptr %device) {
@@ -63,16 +61,13 @@ done:
 
 define internal ptr @asked(i64 %bytes) {
   %found = alloca ptr, align 8
-  goto %none if icmp ne i32 (call i32 *@driver[$cuMemAlloc_v2$](ptr %found, i64 %bytes)), 0
+  ret ptr null if icmp ne i32 (call i32 *@driver[$cuMemAlloc_v2$](ptr %found, i64 %bytes)), 0
   ret ptr (load ptr, ptr %found)
-none:
-  ret ptr null
 }
 
 define internal void @freed(ptr %gpu, ptr %address) {
-  goto %done if icmp eq ptr %address, null
+  ret void if icmp eq ptr %address, null
   %code = call i32 *@driver[$cuMemFree_v2$](ptr %address)
-done:
 }
 
 ; Memory for the stacks of launches: one piece, which grows.
@@ -96,7 +91,7 @@ define internal void @no_bulk(ptr %gpu) {
 ; failure.
 define ptr @$PROGRAM$_context_new(ptr %config) {
   %context = call ptr @calloc(i64 1, i64 (ptrtoint ptr getelementptr (%Context, ptr null, i64 1) to i64))
-  goto %gone if icmp eq ptr %context, null
+  ret ptr null if icmp eq ptr %context, null
 begin:
   %locked = call i32 @pthread_mutex_init(ptr %context->Context.lock, ptr null)
   call void @preset(ptr %context)
@@ -115,8 +110,6 @@ fail:
   %why = phi ptr [ @soac_site_driver, %configured ], [ %why_not, %open ]
   call void @soac_library_fail(ptr %context, ptr %why, ptr null)
   ret ptr %context
-gone:
-  ret ptr null
 }
 
 ; The GPU of a configuration, its image and states; why not, or null.
@@ -129,7 +122,7 @@ define internal ptr @open_device(ptr %context, %Request %how) {
   goto %no_gpu if icmp ne i32 (call i32 *@driver[$cuDevicePrimaryCtxRetain$](ptr %primary, i32 %cuda_device)), 0
   %device = call ptr @calloc(i64 1, i64 (ptrtoint ptr getelementptr (%Device, ptr null, i64 1) to i64))
   store ptr %device, ptr %context->Context.arenas
-  goto %no_memory if icmp eq ptr %device, null
+  ret ptr @soac_site_memory if icmp eq ptr %device, null
   store ptr (load ptr, ptr %primary), ptr %device->Device.context
   store i32 %cuda_device, ptr %device->Device.number
   store i1 (icmp ne i64 (extractvalue %Request %how, $Request.keep$), 0), ptr %device->Device.keep
@@ -139,17 +132,13 @@ define internal ptr @open_device(ptr %context, %Request %how) {
   %kernels = call i1 @fill_kernels(ptr %device)
   %states = call i1 @make_states(ptr %context, ptr %device)
   call void @pop()
-  goto %no_memory unless %filled
-  goto %no_memory unless %kernels
-  goto %no_memory unless %states
+  ret ptr @soac_site_memory unless %filled && %kernels && %states
   ret ptr null
 no_image:
   call void @pop()
   ret ptr @soac_site_image
 no_gpu:
   ret ptr @soac_site_gpu
-no_memory:
-  ret ptr @soac_site_memory
 }
 
 ; The first image (of the name that is asked for, if one is) that this GPU loads: cubins are for GPUs of their own number.
@@ -160,14 +149,13 @@ define internal i1 @load_image(ptr %device, ptr %wanted) {
   %any = icmp eq ptr %wanted, null
   %module_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.module$
   for %k < $IMAGES$ {
-    %image = load %Image, ptr @soac_images[%Image %k]
-    %name = extractvalue %Image %image, $Image.name$
+    %name = load ptr, ptr @soac_images[%k]->Image.name
     goto %suits if %any
     goto %next.k if icmp ne i32 (call i32 @strcmp(ptr %name, ptr %wanted)), 0
   suits:
-    %own = extractvalue %Image %image, $Image.arch$
+    %own = load i64, ptr @soac_images[%k]->Image.arch
     goto %next.k unless or i1 (icmp eq i64 %own, 0), (icmp eq i64 %own, %arch)
-    %data = extractvalue %Image %image, $Image.code$
+    %data = load ptr, ptr @soac_images[%k]->Image.code
     goto %found if icmp eq i32 (call i32 *@driver[$cuModuleLoadData$](ptr %module_place, ptr %data)), 0
   }
   br label %none
@@ -217,8 +205,7 @@ define internal i1 @fill_kernels(ptr %device) {
   %variant_bytes = ptrtoint ptr getelementptr (%Variant, ptr null, i64 1) to i64
   %variants = call ptr @calloc(i64 $FORMS_ROOM$, i64 %variant_bytes)
   store ptr %variants, ptr %device->Device.variants
-  goto %fail if icmp eq ptr %kernels, null
-  goto %fail if icmp eq ptr %variants, null
+  ret i1 false if icmp eq ptr %kernels, null || icmp eq ptr %variants, null
   %may_have = call i64 @attribute(i32 97, i32 (load i32, ptr %device->Device.number))
   %most = call i64 @llvm.smin.i64(i64 %may_have, i64 $MOST_SHARED$)
   %own = alloca i32, align 4
@@ -238,10 +225,9 @@ define internal i1 @fill_kernels(ptr %device) {
     store ptr %variants[%Variant %k], ptr %kernels[%kernel]->Kernel.variants[%which]
   }
   for %n < $KERNELS$ {
-    %row = load %Limits, ptr @soac_limits[%Limits %n]
-    %usual = extractvalue %Limits %row, $Limits.threads$
+    %usual = load i64, ptr @soac_limits[%n]->Limits.threads
     %table = getelementptr %Kernel, ptr %kernels, i64 %n
-    store i64 (extractvalue %Limits %row, $Limits.most$), ptr %table->Kernel.most
+    store i64 (load i64, ptr @soac_limits[%n]->Limits.most), ptr %table->Kernel.most
     store i64 %usual, ptr %table->Kernel.threads
     store i64 $FIRST_BLOCK$, ptr %table->Kernel.block_stack
     store i64 $FIRST_THREAD$, ptr %table->Kernel.thread_stack
@@ -259,27 +245,23 @@ define internal i1 @fill_kernels(ptr %device) {
     store ptr %bulk_code, ptr %bulk_table[%b]
   }
   ret i1 true
-fail:
-  ret i1 false
 }
 
 ; A state for each entry, with its kernels.
 define internal i1 @make_states(ptr %context, ptr %device) {
   %kernels = load ptr, ptr %device->Device.kernels
   for %k < $ENTRIES$ {
-    %of = load %Entry, ptr @soac_entries[%Entry %k]
-    %words = extractvalue %Entry %of, $Entry.words$
-    %listing = load %Table, ptr @soac_launched[%Table %k]
-    %numbers = extractvalue %Table %listing, $Table.rows$
-    %count = extractvalue %Table %listing, $Table.count$
+    %words = load i64, ptr @soac_entries[%k]->Entry.words
+    %numbers = load ptr, ptr @soac_launched[%k]->Table.rows
+    %count = load i64, ptr @soac_launched[%k]->Table.count
     %state = call ptr @calloc(i64 (add i64 %words, %count), i64 8)
     store ptr %state, ptr %context->Context.states[%k]
-    goto %fail if icmp eq ptr %state, null
+    ret i1 false if icmp eq ptr %state, null
     %table = getelementptr i64, ptr %state, i64 %words
     store ptr %table, ptr %state[$KERNELS_WORD$]
     store ptr %device, ptr %state[$DEVICE_WORD$]
     store ptr @no_kernel, ptr %state[$NEED_WORD$]
-    %record = extractvalue %Entry %of, $Entry.record$
+    %record = load i64, ptr @soac_entries[%k]->Entry.record
     store ptr %state[%record], ptr %state[$RECORD_WORD$]
     for %n < %count {
       %number = load i64, ptr %numbers[%n]
@@ -287,12 +269,10 @@ define internal i1 @make_states(ptr %context, ptr %device) {
     }
   }
   ret i1 true
-fail:
-  ret i1 false
 }
 
 define void @$PROGRAM$_context_free(ptr %context) {
-  goto %done if icmp eq ptr %context, null
+  ret void if icmp eq ptr %context, null
   %device = call ptr @device_of(ptr %context)
   goto %states if icmp eq ptr %device, null
   call void @close_device(ptr %device)
@@ -300,23 +280,21 @@ states:
   call void @free_states(ptr %context)
   %destroyed = call i32 @pthread_mutex_destroy(ptr %context->Context.lock)
   call void @free(ptr %context)
-done:
 }
 
 define internal void @close_device(ptr %device) {
   call void @push(ptr %device)
-  %of = load %Gpu, ptr %device
-  call void @freed(ptr %device, ptr (inttoptr i64 (extractvalue %Gpu %of, $Gpu.stack$) to ptr))
-  call void @freed(ptr %device, ptr (inttoptr i64 (extractvalue %Gpu %of, $Gpu.record$) to ptr))
-  %lists = extractvalue %Gpu %of, $Gpu.lists$
+  call void @freed(ptr %device, ptr (inttoptr i64 (load i64, ptr %device->Gpu.stack) to ptr))
+  call void @freed(ptr %device, ptr (inttoptr i64 (load i64, ptr %device->Gpu.record) to ptr))
+  %lists = load ptr, ptr %device->Gpu.lists
   goto %pinned if icmp eq ptr %lists, null
   call void @soac_host_trim(ptr %device)
 pinned:
-  %pages = extractvalue %Gpu %of, $Gpu.pinned$
+  %pages = load ptr, ptr %device->Gpu.pinned
   goto %stream if icmp eq ptr %pages, null
   %unpinned = call i32 *@driver[$cuMemFreeHost$](ptr %pages)
 stream:
-  %queue = extractvalue %Gpu %of, $Gpu.stream$
+  %queue = load ptr, ptr %device->Gpu.stream
   goto %module if icmp eq ptr %queue, null
   %destroyed = call i32 *@driver[$cuStreamDestroy_v2$](ptr %queue)
 module:
@@ -326,7 +304,7 @@ module:
 leave:
   call void @pop()
   %released = call i32 *@driver[$cuDevicePrimaryCtxRelease_v2$](i32 (load i32, ptr %device->Device.number))
-  call void @free(ptr (extractvalue %Gpu %of, $Gpu.bulk$))
+  call void @free(ptr (load ptr, ptr %device->Gpu.bulk))
   call void @free(ptr %lists)
   call void @free(ptr (load ptr, ptr %device->Device.kernels))
   call void @free(ptr (load ptr, ptr %device->Device.variants))
@@ -442,7 +420,7 @@ define internal i1 @soac_library_give(ptr %context, ptr %from, ptr %to, ptr %own
   %device = call ptr @device_of(ptr %context)
   goto %fetch_it unless load i1, ptr %device->Device.keep
   %kept = call ptr @calloc(i64 1, i64 16)
-  goto %fail if icmp eq ptr %kept, null
+  ret i1 false if icmp eq ptr %kept, null
   %k1 = insertvalue %Kept zeroinitializer, ptr (load ptr, ptr %to), $Kept.address$
   store %Kept (insertvalue %Kept %k1, ptr (load ptr, ptr %device->Device.context), $Kept.context$), ptr %kept
   store ptr %kept[i8 1], ptr %owner
@@ -453,7 +431,7 @@ define internal i1 @soac_library_give(ptr %context, ptr %from, ptr %to, ptr %own
 fetch_it:
   %bytes = call i64 @bytes_in(ptr %to[1], i64 %rank, i64 %width)
   %memory = call ptr @aligned_alloc(i64 64, i64 (and i64 (add i64 %bytes, 64), -64))
-  goto %fail if icmp eq ptr %memory, null
+  ret i1 false if icmp eq ptr %memory, null
   %data = load ptr, ptr %to
   store ptr %memory, ptr %to
   store ptr %memory, ptr %owner
@@ -464,8 +442,6 @@ fetch_it:
 drop:
   %dropped = call i64 @soac_host_drop(ptr %buffer)
   ret i1 true
-fail:
-  ret i1 false
 }
 
 ; The host program; again where arrays inside of a kernel had too little room, as long as one block could have more.
@@ -510,8 +486,7 @@ done:
 define internal ptr @soac_library_found(ptr %context, ptr %row, ptr %state, i64 %status, i64 %number) {
   switch i64 %status, label %memory [ i64 $KERNEL$, label %kernel i64 $DRIVER$, label %refused ]
 kernel:
-  goto %memory if icmp uge i64 %number, $SITES$
-  goto %memory if icmp sge i64 (load i64, ptr @soac_stack_of[%number]), 0
+  goto %memory if icmp uge i64 %number, $SITES$ || icmp sge i64 (load i64, ptr @soac_stack_of[%number]), 0
   ret ptr (getelementptr %Site, ptr @soac_all_sites, i64 %number)
 refused:
   %device = call ptr @device_of(ptr %context)

@@ -41,9 +41,8 @@ define i64 @twice(i64 %x) {
 }
 
 define void @put(ptr %function, ptr %cell) {
-  goto %done if icmp eq ptr %cell, null
+  ret void if icmp eq ptr %cell, null || icmp eq ptr %function, null
   store ptr %function, ptr %cell->Cell.other
-done:
 }
 
 ; The values of %count cells that are not 7, twice, by way of a function in a cell, until one is negative.
@@ -66,8 +65,8 @@ define i64 @sum(ptr %cells, i64 %count, ptr %function) {
 negative:
   for %j < 3 {
     for %i < 2 {
-      goto %next.j unless icmp eq i64 %j, 2
-      goto %odd if icmp eq i64 %i, 1
+      goto %odd unless icmp ne i64 %j, 2 && icmp sge i64 %j, 0
+      ret i64 7 if icmp sgt i64 %j, 2 || icmp slt i64 %i, 0
     }
   }
   ret i64 -1
