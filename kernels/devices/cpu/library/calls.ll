@@ -152,7 +152,6 @@ define void @soac_library_forget(ptr %row, ptr %state) {
 ; The failure of a context after a call with this status. The values stay where they are until the next call.
 define internal void @tell(ptr %context, ptr %row, ptr %state, i64 %status) {
   %record = getelementptr i64, ptr %state, i64 (load i64, ptr %row->Entry.record)
-  %values = getelementptr i64, ptr %record, i64 1
   %which = load i64, ptr %record
   store i64 0, ptr %record
   %number = sub i64 %which, 1
@@ -163,14 +162,14 @@ unsuited:
   ret void
 host:
   %sites = load ptr, ptr %row->Entry.sites
-  call void @soac_library_fail(ptr %context, ptr %sites[%Site %failed], ptr %values)
+  call void @soac_library_fail(ptr %context, ptr %sites[%Site %failed], ptr %record[1])
   call void @soac_library_called(ptr %context, ptr %row, ptr %state)
   ret void
 other:
   %known = call ptr @soac_library_found(ptr %context, ptr %row, ptr %state, i64 %status, i64 %number)
   %none = icmp eq ptr %known, null
   %memory_or = select i1 %none, ptr @soac_site_memory, ptr %known
-  call void @soac_library_fail(ptr %context, ptr %memory_or, ptr (select i1 %none, ptr null, ptr %values))
+  call void @soac_library_fail(ptr %context, ptr %memory_or, ptr (select i1 %none, ptr null, ptr %record[1]))
 }
 
 ; The states of a context, with their traces, are no more.

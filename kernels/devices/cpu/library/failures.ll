@@ -80,13 +80,12 @@ each:
   %v = phi i64 [ 0, %entry ], [ %v, %plain ], [ %v2, %skip ], [ %v1, %next ]
   %at = phi i64 [ 0, %entry ], [ %at1, %plain ], [ %at, %skip ], [ %behind, %next ]
   %char = load i8, ptr %text[i8 %k]
-  %to = getelementptr i8, ptr %message, i64 %at
   %room = sub i64 $MESSAGE$, %at
   %k1 = add i64 %k, 1
   goto %done if icmp sle i64 %room, 1 || icmp eq i8 %char, 0
   switch i8 %char, label %plain [ i8 1, label %next i8 2, label %skip ]
 plain:
-  store i8 %char, ptr %to
+  store i8 %char, ptr %message[i8 %at]
   %at1 = add i64 %at, 1
   br label %each
 skip:
@@ -95,11 +94,11 @@ skip:
 next:
   %kind = load i8, ptr %kinds[i8 %v]
   %v1 = add i64 %v, 1
-  %sum = add i64 %at, (call i64 @show_value(ptr %to, i64 %room, i8 %kind, i64 (load i64, ptr %values[%v])))
+  %sum = add i64 %at, (call i64 @show_value(ptr %message[i8 %at], i64 %room, i8 %kind, i64 (load i64, ptr %values[%v])))
   %behind = call i64 @llvm.smin.i64(i64 %sum, i64 $MESSAGE_END$)
   br label %each
 done:
-  store i8 0, ptr %to
+  store i8 0, ptr %message[i8 %at]
 }
 
 ; A value as messages show it; gives its length.
@@ -125,8 +124,7 @@ again:
   %more_digits = add i32 %digits, 1
   br label %try
 whole:
-  %is_whole = icmp eq ptr (call ptr @strpbrk(ptr %to, ptr @not_whole)), null
-  %end_text = select i1 %is_whole, ptr @point, ptr @nothing
+  %end_text = select i1 (icmp eq ptr (call ptr @strpbrk(ptr %to, ptr @not_whole)), null), ptr @point, ptr @nothing
   %wide = sext i32 %n4 to i64
   %left = sub i64 %room, %wide
   %n5 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to[i8 %wide], i64 %left, ptr @show_text, ptr %end_text)

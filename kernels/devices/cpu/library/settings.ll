@@ -23,8 +23,7 @@ define i32 @$PROGRAM$_get(ptr %context, ptr %name, ptr %value) {
   goto %fail if icmp sge i64 %k, $SETTINGS$
   %choice = load %Choice, ptr %context->Context.choices[%k]
   %said = load i64, ptr @soac_settings[%k]->Setting.default
-  %of_threads = icmp eq i64 %said, $OF_THREADS$
-  %default = select i1 %of_threads, i64 (load i64, ptr %context->Context.threads), i64 %said
+  %default = select i1 (icmp eq i64 %said, $OF_THREADS$), i64 (load i64, ptr %context->Context.threads), i64 %said
   %chosen = extractvalue %Choice %choice, $Choice.value$
   %found = select i1 (icmp eq i64 (extractvalue %Choice %choice, $Choice.is_set$), 0), i64 %default, i64 %chosen
   store i64 %found, ptr %value
@@ -54,9 +53,8 @@ define internal void @choose(ptr %context, i64 %k, i64 %value) {
 define internal void @preset(ptr %context) {
   for %k < $SETTINGS$ {
     %value = load i64, ptr @soac_settings[%k]->Setting.preset
-    %is_set = load i64, ptr @soac_settings[%k]->Setting.is_set
     %with_value = insertvalue %Choice zeroinitializer, i64 %value, $Choice.value$
-    %choice = insertvalue %Choice %with_value, i64 %is_set, $Choice.is_set$
+    %choice = insertvalue %Choice %with_value, i64 (load i64, ptr @soac_settings[%k]->Setting.is_set), $Choice.is_set$
     store %Choice %choice, ptr %context->Context.choices[%k]
   }
 }
@@ -114,9 +112,8 @@ split:
   goto %each if icmp uge i64 (call i64 @strspn(ptr %text, ptr @blanks)), %length
   %name_length = call i64 @strcspn(ptr %text, ptr @equals)
   %word = call i64 @strcspn(ptr %text, ptr @blanks)
-  %sign = getelementptr i8, ptr %text, i64 %name_length
-  %value_text = getelementptr i8, ptr %sign, i64 1
-  %first = select i1 (icmp ult i64 %name_length, %length), ptr %value_text, ptr %sign
+  %value_text = getelementptr i8, ptr %text[i8 %name_length], i64 1
+  %first = select i1 (icmp ult i64 %name_length, %length), ptr %value_text, ptr %text[i8 %name_length]
   %digits = call i64 @strspn(ptr %first, ptr @digits)
   %whole = icmp eq i64 (add i64 (add i64 %name_length, 1), %digits), %length
   %sized = and i1 (and i1 %whole, (icmp ne i64 %digits, 0)), (icmp ule i64 %digits, 19)

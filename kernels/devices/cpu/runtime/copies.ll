@@ -34,17 +34,15 @@ define internal ptr @kernel(ptr %state, i64 %whole, i64 %bytes) {
   goto %fine if icmp ne ptr %best, null
 choose:
   %slot = alloca ptr, align 8
-  %quick = add i64 %whole, $BULK$
-  %number = select i1 (call i1 @is_little(ptr %state, i64 %whole, i64 %bytes)), i64 %quick, i64 %whole
-  %place = getelementptr ptr, ptr @kernels, i64 %number
-  %known = load atomic ptr, ptr %place acquire, align 8
+  %number = select i1 (call i1 @is_little(ptr %state, i64 %whole, i64 %bytes)), i64 (add i64 %whole, $BULK$), i64 %whole
+  %known = load atomic ptr, ptr @kernels[ptr %number] acquire, align 8
   goto %fine if icmp ne ptr %known, null
 ask:
   %function = load ptr, ptr @need
   store ptr null, ptr %slot
   call void %function(i64 %number, ptr %slot)
   %made = load ptr, ptr %slot
-  store atomic ptr %made, ptr %place release, align 8
+  store atomic ptr %made, ptr @kernels[ptr %number] release, align 8
   goto %fine if icmp ne ptr %made, null
 fail:
   store i64 1, ptr %state[$LOST_WORD$]
@@ -60,9 +58,8 @@ define void @soac_host_copy(ptr %state, ptr %target, ptr %source, i64 %rank, i64
   %job = alloca %Copy, align 8
   %log = call i64 @llvm.cttz.i64(i64 %element, i1 true)
   %sizes = getelementptr %Array, ptr %target, i32 0, i32 $Array.sizes$
-  %source_sizes = getelementptr %Array, ptr %source, i32 0, i32 $Array.sizes$
   %to_strides = getelementptr i64, ptr %sizes, i64 %rank
-  %from_strides = getelementptr i64, ptr %source_sizes, i64 %rank
+  %from_strides = getelementptr i64, ptr (getelementptr %Array, ptr %source, i32 0, i32 $Array.sizes$), i64 %rank
 collect:
   %left = phi i64 [ %rank, %entry ], [ %k, %collected ]
   %count = phi i64 [ 0, %entry ], [ %count1, %collected ]
@@ -85,9 +82,8 @@ some:
   %way = select i1 %turns, i64 (sub i64 %size, 1), i64 0
   %to_moved2 = add i64 %to_moved, (mul i64 %way, %to_bytes)
   %from_moved2 = add i64 %from_moved, (mul i64 %way, %from_bytes)
-  %new = getelementptr %Axis, ptr %axes, i64 %count
   goto %push if icmp eq i64 %count, 0
-  %last = getelementptr %Axis, ptr %new, i64 -1
+  %last = getelementptr %Axis, ptr %axes[%Axis %count], i64 -1
   %inner_size = load i64, ptr %last->Axis.size
   %to_joins = icmp eq i64 (mul i64 %inner_size, (load i64, ptr %last->Axis.to)), %to
   %from_joins = icmp eq i64 (mul i64 %inner_size, (load i64, ptr %last->Axis.from)), %from
@@ -97,7 +93,7 @@ join:
   br label %collected
 push:
   %half = insertvalue %Axis (insertvalue %Axis poison, i64 %size, $Axis.size$), i64 %to, $Axis.to$
-  store %Axis (insertvalue %Axis %half, i64 %from, $Axis.from$), ptr %new
+  store %Axis (insertvalue %Axis %half, i64 %from, $Axis.from$), ptr %axes[%Axis %count]
   %pushed = add i64 %count, 1
 collected:
   %count1 = phi i64 [ %count, %some ], [ %count, %join ], [ %pushed, %push ]
@@ -111,8 +107,7 @@ pad:
   store %Axis { i64 1, i64 1, i64 1 }, ptr %end[%Axis 1]
   %start = getelementptr i8, ptr (load ptr, ptr %target->Array.data), i64 %to_moved
   %origin = getelementptr i8, ptr (load ptr, ptr %source->Array.data), i64 %from_moved
-  %innermost_from = load i64, ptr %axes->Axis.from
-  goto %launch if icmp ne i64 (load i64, ptr %axes->Axis.to), 1 || icmp ne i64 %innermost_from, 1
+  goto %launch if icmp ne i64 (load i64, ptr %axes->Axis.to), 1 || icmp ne i64 (load i64, ptr %axes->Axis.from), 1
   goto %launch if icmp ugt i64 %count, 1 || icmp uge i64 %bytes, $SHARED$
   call void @llvm.memcpy.p0.p0.i64(ptr %start, ptr %origin, i64 %bytes, i1 false)
   ret void
@@ -140,11 +135,10 @@ chosen:
   store %Axis %rows, ptr %job->Copy.rows
   store i64 %outer, ptr %job->Copy.outer
   store i64 %far, ptr %job->Copy.far
-  %width = select i1 %is_turned, i64 $BAND$, i64 (udiv i64 $CHUNK$, %element)
   %height = select i1 %is_turned, i64 (udiv i64 $DOWN$, %element), i64 $ROWS$
   %column_count = extractvalue %Axis %columns, $Axis.size$
   %row_count = extractvalue %Axis %rows, $Axis.size$
-  %across = call i64 @parts(i64 %column_count, i64 %width)
+  %across = call i64 @parts(i64 %column_count, i64 (select i1 %is_turned, i64 $BAND$, i64 (udiv i64 $CHUNK$, %element)))
   %pieces = mul i64 %across, (call i64 @parts(i64 %row_count, i64 %height))
   %blocks = mul i64 (udiv i64 (udiv i64 %bytes, %element), (mul i64 %column_count, %row_count)), %pieces
   %points_group = add i64 (shl i64 (sub i64 %points, $NARROWEST$), 2), $POINTS$
@@ -171,15 +165,14 @@ define internal i1 @turned(ptr %axes, i64 %count, i64 %side) {
 each:
   %k = phi i64 [ 1, %entry ], [ %k1, %next ]
   ret i1 false if icmp sge i64 %k, %count
-  %place = getelementptr %Axis, ptr %axes, i64 %k
-  %axis = load %Axis, ptr %place
+  %axis = load %Axis, ptr %axes[%Axis %k]
   %enough = icmp sge i64 (extractvalue %Axis %axis, $Axis.size$), %side
   goto %swap if and i1 (icmp eq i64 (extractvalue %Axis %axis, $Axis.from$), 1), %enough
 next:
   %k1 = add i64 %k, 1
   br label %each
 swap:
-  store %Axis (load %Axis, ptr %axes[%Axis 1]), ptr %place
+  store %Axis (load %Axis, ptr %axes[%Axis 1]), ptr %axes[%Axis %k]
   store %Axis %axis, ptr %axes[%Axis 1]
   ret i1 true
 }
@@ -187,9 +180,8 @@ swap:
 ; Of how many elements are points, where one side is contiguous along the columns and the other has points between them, for
 ; which there is code? Else 0. Points whose rows lie apart in the source become rows.
 define internal i64 @points(ptr %axes, i64 %side) {
-  %rows_place = getelementptr %Axis, ptr %axes, i64 1
   %columns = load %Axis, ptr %axes
-  %rows = load %Axis, ptr %rows_place
+  %rows = load %Axis, ptr %axes[%Axis 1]
   %size = extractvalue %Axis %columns, $Axis.size$
   %from = extractvalue %Axis %columns, $Axis.from$
   ret i64 0 if icmp ne i64 (extractvalue %Axis %columns, $Axis.to$), 1
@@ -198,7 +190,7 @@ define internal i64 @points(ptr %axes, i64 %side) {
   ret i64 0 if icmp ne i64 (extractvalue %Axis %rows, $Axis.to$), %size
   ret i64 0 if icmp ne i64 (extractvalue %Axis %rows, $Axis.from$), 1
   store %Axis %rows, ptr %axes
-  store %Axis %columns, ptr %rows_place
+  store %Axis %columns, ptr %axes[%Axis 1]
   ret i64 %size
 apart:
   ret i64 %from

@@ -118,8 +118,7 @@ done:
 
 ; target = a dense copy of source. Gives 1 if there is no memory.
 define i64 @soac_host_fresh(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element) {
-  %bytes = mul i64 %rank, 8
-  call void @llvm.memcpy.p0.p0.i64(ptr %target->Array.sizes, ptr %source->Array.sizes, i64 %bytes, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %target->Array.sizes, ptr %source->Array.sizes, i64 (mul i64 %rank, 8), i1 false)
   %status = call i64 @soac_host_scratch(ptr %state, ptr %target, i64 %rank, i64 %element)
   goto %done if icmp ne i64 %status, 0
   call void @soac_host_copy(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element)

@@ -41,10 +41,9 @@ define internal i64 @trim() {
   call void @enter()
   for %k < $LISTS$ {
   list:
-    %place = getelementptr ptr, ptr @lists, i64 %k
-    %head = load ptr, ptr %place
+    %head = load ptr, ptr @lists[ptr %k]
     goto %next.k if icmp eq ptr %head, null
-    store ptr (load ptr, ptr %head->Buffer.class), ptr %place
+    store ptr (load ptr, ptr %head->Buffer.class), ptr @lists[ptr %k]
     call void @give(ptr %head)
     br label %list
   }
@@ -66,12 +65,11 @@ define ptr @soac_host_take(ptr %state, i64 %bytes) {
   %units = lshr i64 %top, %shift
   %capacity = shl i64 %units, %shift
   %class = add i64 (shl i64 %shift, 3), %units
-  %place = getelementptr ptr, ptr @lists, i64 %class
   call void @enter()
-  %head = load ptr, ptr %place
+  %head = load ptr, ptr @lists[ptr %class]
   goto %new if icmp eq ptr %head, null
 reuse:
-  store ptr (load ptr, ptr %head->Buffer.class), ptr %place
+  store ptr (load ptr, ptr %head->Buffer.class), ptr @lists[ptr %class]
   store i64 (sub i64 (load i64, ptr @held), %capacity), ptr @held
   call void @leave()
   br label %made
@@ -134,8 +132,7 @@ define void @soac_host_put_by(ptr %array) {
   %buffer = load ptr, ptr %array
   ret void if icmp eq ptr %buffer, null
   %references = load atomic i64, ptr %buffer monotonic, align 8
-  %spare = and i1 (icmp eq i64 %references, 1), (icmp ule i64 (load i64, ptr %buffer->Buffer.capacity), $LARGE$)
-  ret void if %spare
+  ret void if and i1 (icmp eq i64 %references, 1), (icmp ule i64 (load i64, ptr %buffer->Buffer.capacity), $LARGE$)
   call void @soac_host_release(ptr %array)
 }
 

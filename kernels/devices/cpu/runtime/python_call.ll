@@ -113,20 +113,18 @@ whole:
   %stop = load atomic i64, ptr (load ptr, ptr %state[$STOP_WORD$]) monotonic, align 8
   ret i64 $STOPPED$ if icmp ne i64 %stop, 0
   ret i64 $FINE$ if icmp eq i64 (load i64, ptr %state[$LISTEN_WORD$]), 0
-  %skip_place = getelementptr i64, ptr %state, i64 $SKIP_WORD$
-  %skip = load i64, ptr %skip_place
+  %skip = load i64, ptr %state[$SKIP_WORD$]
   goto %look if icmp sle i64 %skip, 0
-  store i64 (sub i64 %skip, 1), ptr %skip_place
+  store i64 (sub i64 %skip, 1), ptr %state[$SKIP_WORD$]
   ret i64 $FINE$
 look:
   %now = call i64 @soac_host_now()
   %seen = load i64, ptr %state[$SEEN_WORD$]
   store i64 %now, ptr %state[$SEEN_WORD$]
   %turns = select i1 (icmp slt i64 (sub i64 %now, %seen), $SHORT$), i64 $SHORT_TURNS$, i64 0
-  store i64 %turns, ptr %skip_place
-  %next_place = getelementptr i64, ptr %state, i64 $NEXT_LOOK_WORD$
-  ret i64 $FINE$ if icmp slt i64 %now, (load i64, ptr %next_place)
-  store i64 (add i64 %now, $LOOK_EVERY$), ptr %next_place
+  store i64 %turns, ptr %state[$SKIP_WORD$]
+  ret i64 $FINE$ if icmp slt i64 %now, (load i64, ptr %state[$NEXT_LOOK_WORD$])
+  store i64 (add i64 %now, $LOOK_EVERY$), ptr %state[$NEXT_LOOK_WORD$]
   call void @PyEval_RestoreThread(ptr (load ptr, ptr %state[$THREAD_WORD$]))
   %raised = call i32 @PyErr_CheckSignals()
   %same = call ptr @PyEval_SaveThread()

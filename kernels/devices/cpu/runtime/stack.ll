@@ -4,15 +4,14 @@
 ; whether the thread has been asked for it: before that, what any thread has must do.
 define i64 @soac_host_room(ptr %calls) {
   %here = ptrtoint ptr (call ptr @llvm.frameaddress.p0(i32 0)) to i64
-  %asked_place = getelementptr i64, ptr %calls, i64 1
   %end = load i64, ptr %calls
   goto %look if icmp ne i64 %end, 0
   store i64 (sub i64 %here, $STACK_OF_ANY$), ptr %calls
   ret i64 0
 look:
   ret i64 0 if icmp sgt i64 %here, %end
-  ret i64 1 if icmp ne i64 (load i64, ptr %asked_place), 0
-  store i64 1, ptr %asked_place
+  ret i64 1 if icmp ne i64 (load i64, ptr %calls[1]), 0
+  store i64 1, ptr %calls[1]
   %lowest = call i64 @lowest(i64 %end)
   store i64 %lowest, ptr %calls
   ret i64 1 if icmp sle i64 %here, %lowest

@@ -2,25 +2,22 @@
 
 ; Append two words to the trace.
 define i64 @soac_host_append(ptr %state, i64 %word, i64 %value) {
-  %trace_place = getelementptr i64, ptr %state, i64 $TRACE_WORD$
-  %count_place = getelementptr i64, ptr %state, i64 $TRACED_WORD$
-  %room_place = getelementptr i64, ptr %state, i64 $TRACE_ROOM_WORD$
-  %trace = load ptr, ptr %trace_place
-  %count = load i64, ptr %count_place
-  %room = load i64, ptr %room_place
+  %trace = load ptr, ptr %state[$TRACE_WORD$]
+  %count = load i64, ptr %state[$TRACED_WORD$]
+  %room = load i64, ptr %state[$TRACE_ROOM_WORD$]
   goto %write if icmp slt i64 %count, %room
   %wanted = call i64 @llvm.smax.i64(i64 (mul i64 %room, 2), i64 64)
   %larger = call ptr @realloc(ptr %trace, i64 (mul i64 %wanted, 16))
   ret i64 $MEMORY$ if icmp eq ptr %larger, null
 grown:
-  store ptr %larger, ptr %trace_place
-  store i64 %wanted, ptr %room_place
+  store ptr %larger, ptr %state[$TRACE_WORD$]
+  store i64 %wanted, ptr %state[$TRACE_ROOM_WORD$]
 write:
   %pairs = phi ptr [ %trace, %entry ], [ %larger, %grown ]
   %first = getelementptr i64, ptr %pairs, i64 (mul i64 %count, 2)
   store i64 %word, ptr %first
   store i64 %value, ptr %first[1]
-  store i64 (add i64 %count, 1), ptr %count_place
+  store i64 (add i64 %count, 1), ptr %state[$TRACED_WORD$]
   ret i64 $FINE$
 }
 

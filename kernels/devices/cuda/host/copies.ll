@@ -24,8 +24,7 @@ define void @soac_host_write(ptr %state, i64 %address, i64 %width, i64 %bits) {
 ; array[i] = start + i * step, for a dense array.
 define void @soac_host_iota(ptr %state, ptr %array, i64 %count, i64 %start, i64 %step, i64 %width) {
   %gpu = call ptr @gpu_of(ptr %state)
-  %address = load i64, ptr %array->Array.data
-  call void @ramp(ptr %gpu, i64 %address, i64 %count, i64 %start, i64 %step, i64 %width)
+  call void @ramp(ptr %gpu, i64 (load i64, ptr %array->Array.data), i64 %count, i64 %start, i64 %step, i64 %width)
 }
 
 ; Constants of the host program, which stay where they are.
@@ -59,9 +58,8 @@ each:
 skip:
   br label %each
 several:
-  %new = getelementptr %Axis, ptr %axes, i64 %n
   goto %append if icmp eq i64 %n, 0
-  %outer_place = getelementptr %Axis, ptr %new, i64 -1
+  %outer_place = getelementptr %Axis, ptr %axes[%Axis %n], i64 -1
   %outer = load %Axis, ptr %outer_place
   goto %append if icmp ne i64 (extractvalue %Axis %outer, $Axis.to$), (mul i64 %to_stride, %size)
   goto %append if icmp ne i64 (extractvalue %Axis %outer, $Axis.from$), (mul i64 %from_stride, %size)
@@ -70,7 +68,7 @@ merge:
   store %Axis %merged, ptr %outer_place
   br label %each
 append:
-  store %Axis %axis, ptr %new
+  store %Axis %axis, ptr %axes[%Axis %n]
   %n1 = add i64 %n, 1
   br label %each
 go:
@@ -81,13 +79,12 @@ done:
 ; A copy over %n axes, the outermost first.
 define internal void @move(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width, i1 %is_fill) {
   %last_number = sub i64 %n, 1
-  %last_place = getelementptr %Axis, ptr %axes, i64 %last_number
   switch i64 %n, label %look [ i64 0, label %single i64 1, label %line ]
 single:
   call void @contiguous(ptr %gpu, i64 %to, i64 %from, i64 1, i64 %width, i1 %is_fill)
   ret void
 line:
-  %line_of = load %Axis, ptr %last_place
+  %line_of = load %Axis, ptr %axes[%Axis %last_number]
   %line_size = extractvalue %Axis %line_of, $Axis.size$
   goto %strided if icmp ne i64 (extractvalue %Axis %line_of, $Axis.to$), %width
   goto %strided unless or i1 (icmp eq i64 (extractvalue %Axis %line_of, $Axis.from$), %width), %is_fill
@@ -104,11 +101,10 @@ outer:
   %size = load i64, ptr %axes->Axis.size
   %to_stride = load i64, ptr %axes->Axis.to
   %from_stride = load i64, ptr %axes->Axis.from
-  %inner = getelementptr %Axis, ptr %axes, i64 1
   for %k < %size {
     %row_to = add i64 %to, (mul i64 %k, %to_stride)
     %row_from = add i64 %from, (mul i64 %k, %from_stride)
-    call void @move(ptr %gpu, i64 %row_to, i64 %row_from, ptr %inner, i64 %last_number, i64 %width, i1 %is_fill)
+    call void @move(ptr %gpu, i64 %row_to, i64 %row_from, ptr %axes[%Axis 1], i64 %last_number, i64 %width, i1 %is_fill)
   }
 }
 
@@ -145,8 +141,7 @@ words:
 fours:
   %low = and i64 %value, 4294967295
   goto %kernel unless or i1 (icmp eq i64 %width, 4), (icmp eq i64 %low, (lshr i64 %value, 32))
-  %number = lshr i64 %bytes, 2
-  %set32 = call i32 *%gpu->Gpu.set_32(ptr %target, i32 (trunc i64 %low to i32), i64 %number, ptr %stream)
+  %set32 = call i32 *%gpu->Gpu.set_32(ptr %target, i32 (trunc i64 %low to i32), i64 (lshr i64 %bytes, 2), ptr %stream)
   call void @noted(ptr %gpu, i32 %set32)
   ret void
 kernel:
@@ -192,8 +187,7 @@ define internal i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, 
   %three = icmp eq i64 %n, 3
   %second_is = and i1 (icmp eq i64 (extractvalue %Axis %second, $Axis.from$), %width), %three
   %row = select i1 %first_is, %Axis %first, %Axis %second
-  %other = select i1 %first_is, %Axis %second, %Axis %first
-  %matrix = select i1 %three, %Axis %other, %Axis { i64 1, i64 0, i64 0 }
+  %matrix = select i1 %three, %Axis (select i1 %first_is, %Axis %second, %Axis %first), %Axis { i64 1, i64 0, i64 0 }
   %row_size = extractvalue %Axis %row, $Axis.size$
   %column_size = extractvalue %Axis %column, $Axis.size$
   %shorter = call i64 @llvm.smin.i64(i64 %row_size, i64 %column_size)

@@ -59,8 +59,7 @@ keep:
   %s4 = insertvalue %Step (insertvalue %Step %s2, i64 %threads, $Step.threads$), i64 %shared, $Step.shared$
   %s5 = insertvalue %Step %s4, i64 %bytes, $Step.bytes$
   store %Step %s5, ptr (getelementptr %Step, ptr (load ptr, ptr %queue->Queue.steps), i64 %count)
-  %data = call ptr @data_of(ptr %queue, i64 %count)
-  call void @llvm.memcpy.p0.p0.i64(ptr %data, ptr %params, i64 %bytes, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr (call ptr @data_of(ptr %queue, i64 %count)), ptr %params, i64 %bytes, i1 false)
   ret i1 1
 no:
   ret i1 0
@@ -76,9 +75,8 @@ define internal ptr @matching(ptr %queue, i64 %count) {
   %steps = load ptr, ptr %queue->Queue.steps
   %graphs = load ptr, ptr %queue->Queue.graphs
   for %g < $MOST_GRAPHS$ {
-    %graph = getelementptr %Graph, ptr %graphs, i64 %g
-    %own = load ptr, ptr %graph->Graph.steps
-    goto %next.g if icmp ne i64 (load i64, ptr %graph->Graph.count), %count
+    %own = load ptr, ptr %graphs[%g]->Graph.steps
+    goto %next.g if icmp ne i64 (load i64, ptr %graphs[%g]->Graph.count), %count
     for %k < %count {
       goto %next.g if icmp ne ptr (load ptr, ptr %steps[%Step %k]), (load ptr, ptr %own[%Step %k])
     }
@@ -86,7 +84,7 @@ define internal ptr @matching(ptr %queue, i64 %count) {
   }
   br label %none
 found:
-  ret ptr %graph
+  ret ptr %graphs[%Graph %g]
 none:
   ret ptr null
 }
@@ -146,15 +144,13 @@ define internal i1 @updated(ptr %queue, ptr %graph, i64 %count) {
   %size = alloca i64, align 8
   %extra = alloca [5 x ptr], align 8
   for %k < %count {
-    %x = getelementptr %Step, ptr %steps, i64 %k
-    %y = getelementptr %Step, ptr %own, i64 %k
     %new = call ptr @data_of(ptr %queue, i64 %k)
     %old = getelementptr i8, ptr %own_data, i64 (mul i64 %k, $STEP_ROOM$)
-    %s = load %Step, ptr %x
+    %s = load %Step, ptr %steps[%Step %k]
     %bytes = extractvalue %Step %s, $Step.bytes$
-    %shape = call i32 @memcmp(ptr %x, ptr %y, i64 $STEP_BYTES$)
+    %shape = call i32 @memcmp(ptr %steps[%Step %k], ptr %own[%Step %k], i64 $STEP_BYTES$)
     goto %next.k if icmp eq i32 (or i32 %shape, (call i32 @memcmp(ptr %new, ptr %old, i64 %bytes))), 0
-    call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %x, i64 $STEP_BYTES$, i1 false)
+    call void @llvm.memcpy.p0.p0.i64(ptr %own[%Step %k], ptr %steps[%Step %k], i64 $STEP_BYTES$, i1 false)
     call void @llvm.memcpy.p0.p0.i64(ptr %old, ptr %new, i64 %bytes, i1 false)
     call void @counted(ptr %queue->Queue.updates)
     %code = extractvalue %Step %s, $Step.code$

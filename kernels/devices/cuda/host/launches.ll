@@ -30,8 +30,7 @@ none:
   store i64 0, ptr %gpu->Gpu.failing
   br label %done
 copy:
-  %own = load ptr, ptr %state[$RECORD_WORD$]
-  call void @llvm.memcpy.p0.p0.i64(ptr %own, ptr %pinned, i64 $RECORD_BYTES$, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr (load ptr, ptr %state[$RECORD_WORD$]), ptr %pinned, i64 $RECORD_BYTES$, i1 false)
 done:
   %result = phi i64 [ %status, %entry ], [ $FINE$, %none ], [ $KERNEL$, %copy ]
   ret i64 %result
@@ -138,9 +137,8 @@ go:
   %variant = phi ptr [ %known, %look ], [ %made, %ask ]
   %v = load %Variant, ptr %variant
   %may_have = extractvalue %Variant %v, $Variant.shared_left$
-  %near_room = sdiv i64 %may_have, (extractvalue %Variant %v, $Variant.together$)
   goto %prepare if icmp eq i64 (extractvalue %Variant %v, $Variant.near$), 0
-  goto %prepare if icmp ule i64 %block_peak, %near_room
+  goto %prepare if icmp ule i64 %block_peak, (sdiv i64 %may_have, (extractvalue %Variant %v, $Variant.together$))
 beyond:
   %far_place = add i64 %which, 128
   br label %look
@@ -200,8 +198,6 @@ define internal i64 @stack(ptr %gpu, ptr %kernel, %Variant %v, i64 %blocks, i64 
   %thread_stack = extractvalue %Kernel %k, $Kernel.thread_stack$
   %thread = select i1 (icmp slt i64 %thread_peak, 0), i64 %thread_stack, i64 %thread_peak
   %each = add i64 %block, (mul i64 %threads, %thread)
-  %m1 = getelementptr i64, ptr %memory, i64 1
-  %m2 = getelementptr i64, ptr %memory, i64 2
   store i64 (select i1 %fits, i64 %block_peak, i64 (and i64 %room, -16)), ptr %memory[3]
   goto %some if icmp ne i64 %each, 0
   ret i64 (call i64 @llvm.smin.i64(i64 %blocks, i64 $MOST_GRID$))
@@ -220,8 +216,8 @@ some:
   ret i64 -1 if icmp sgt i64 %bytes, (load i64, ptr %room_place)
 take:
   store i64 (load i64, ptr %gpu->Gpu.stack), ptr %memory
-  store i64 %block, ptr %m1
-  store i64 %thread, ptr %m2
+  store i64 %block, ptr %memory[1]
+  store i64 %thread, ptr %memory[2]
   ret i64 %at_once
 }
 ; Does somebody want to stop? A state without a flag goes on.

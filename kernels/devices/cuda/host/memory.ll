@@ -31,8 +31,7 @@ new:
   %buffer = call ptr @aligned_alloc(i64 64, i64 64)
   goto %back if icmp eq ptr %buffer, null
   %b1 = insertvalue %Buffer zeroinitializer, i64 1, $Buffer.references$
-  %b2 = insertvalue %Buffer %b1, i64 %class, $Buffer.class$
-  %b3 = insertvalue %Buffer %b2, i64 %capacity, $Buffer.capacity$
+  %b3 = insertvalue %Buffer (insertvalue %Buffer %b1, i64 %class, $Buffer.class$), i64 %capacity, $Buffer.capacity$
   %b5 = insertvalue %Buffer (insertvalue %Buffer %b3, ptr %address, $Buffer.address$), ptr %gpu, $Buffer.gpu$
   store %Buffer %b5, ptr %buffer
   ret ptr %buffer
@@ -69,11 +68,10 @@ define void @soac_host_trim(ptr %gpu) {
   %lists = load ptr, ptr %gpu->Gpu.lists
   for %k < $LISTS$ {
   list:
-    %place = getelementptr ptr, ptr %lists, i64 %k
-    %head = load ptr, ptr %place
+    %head = load ptr, ptr %lists[ptr %k]
     goto %next.k if icmp eq ptr %head, null
     %address = load ptr, ptr %head->Buffer.address
-    store ptr (load ptr, ptr %head->Buffer.next), ptr %place
+    store ptr (load ptr, ptr %head->Buffer.next), ptr %lists[ptr %k]
     call void @free_address(ptr %gpu, ptr %address)
     call void @free(ptr %head)
     br label %list

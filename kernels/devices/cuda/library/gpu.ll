@@ -192,18 +192,15 @@ define internal i1 @fill_gpu(ptr %gpu) {
 define internal ptr @kernel_code(ptr %device, ptr %name) {
   %found = alloca ptr, align 8
   store ptr null, ptr %found
-  %module = load ptr, ptr %device->Device.module
-  %code = call i32 *@driver[$cuModuleGetFunction$](ptr %found, ptr %module, ptr %name)
+  %code = call i32 *@driver[$cuModuleGetFunction$](ptr %found, ptr (load ptr, ptr %device->Device.module), ptr %name)
   ret ptr (load ptr, ptr %found)
 }
 
 ; The tables of all kernels, with the variants that the library has; where there is none, that of the usual number of threads.
 define internal i1 @fill_kernels(ptr %device) {
-  %kernel_bytes = ptrtoint ptr getelementptr (%Kernel, ptr null, i64 1) to i64
-  %kernels = call ptr @calloc(i64 $KERNELS_ROOM$, i64 %kernel_bytes)
+  %kernels = call ptr @calloc(i64 $KERNELS_ROOM$, i64 (ptrtoint ptr getelementptr (%Kernel, ptr null, i64 1) to i64))
   store ptr %kernels, ptr %device->Device.kernels
-  %variant_bytes = ptrtoint ptr getelementptr (%Variant, ptr null, i64 1) to i64
-  %variants = call ptr @calloc(i64 $FORMS_ROOM$, i64 %variant_bytes)
+  %variants = call ptr @calloc(i64 $FORMS_ROOM$, i64 (ptrtoint ptr getelementptr (%Variant, ptr null, i64 1) to i64))
   store ptr %variants, ptr %device->Device.variants
   ret i1 false if icmp eq ptr %kernels, null || icmp eq ptr %variants, null
   %may_have = call i64 @attribute(i32 97, i32 (load i32, ptr %device->Device.number))
@@ -218,31 +215,28 @@ define internal i1 @fill_kernels(ptr %device) {
     %shared = and i64 (call i64 @llvm.smax.i64(i64 %left, i64 0)), -16
     %allowed = call i32 *@driver[$cuFuncSetAttribute$](ptr %code, i32 8, i32 (trunc i64 %shared to i32))
     %with_code = insertvalue %Variant (extractvalue %Form %of, $Form.variant$), ptr %code, $Variant.code$
-    %variant = insertvalue %Variant %with_code, i64 %shared, $Variant.shared_left$
-    store %Variant %variant, ptr %variants[%Variant %k]
+    store %Variant (insertvalue %Variant %with_code, i64 %shared, $Variant.shared_left$), ptr %variants[%Variant %k]
     %kernel = extractvalue %Form %of, $Form.kernel$
     %which = extractvalue %Form %of, $Form.number$
     store ptr %variants[%Variant %k], ptr %kernels[%kernel]->Kernel.variants[%which]
   }
   for %n < $KERNELS$ {
     %usual = load i64, ptr @soac_limits[%n]->Limits.threads
-    %table = getelementptr %Kernel, ptr %kernels, i64 %n
-    store i64 (load i64, ptr @soac_limits[%n]->Limits.most), ptr %table->Kernel.most
-    store i64 %usual, ptr %table->Kernel.threads
-    store i64 $FIRST_BLOCK$, ptr %table->Kernel.block_stack
-    store i64 $FIRST_THREAD$, ptr %table->Kernel.thread_stack
+    store i64 (load i64, ptr @soac_limits[%n]->Limits.most), ptr %kernels[%n]->Kernel.most
+    store i64 %usual, ptr %kernels[%n]->Kernel.threads
+    store i64 $FIRST_BLOCK$, ptr %kernels[%n]->Kernel.block_stack
+    store i64 $FIRST_THREAD$, ptr %kernels[%n]->Kernel.thread_stack
     %whole_number = sub i64 (lshr i64 %usual, 5), 1
     for %s < $VARIANTS$ {
-      %slot_place = getelementptr %Kernel, ptr %table, i32 0, i32 $Kernel.variants$, i64 %s
+      %slot_place = getelementptr %Kernel, ptr %kernels[%Kernel %n], i32 0, i32 $Kernel.variants$, i64 %s
       goto %next.s if icmp ne ptr (load ptr, ptr %slot_place), null
       %instead = add i64 (and i64 %s, 224), %whole_number
-      store ptr (load ptr, ptr %table->Kernel.variants[%instead]), ptr %slot_place
+      store ptr (load ptr, ptr %kernels[%n]->Kernel.variants[%instead]), ptr %slot_place
     }
   }
   %bulk_table = load ptr, ptr %device->Gpu.bulk
   for %b < 16 {
-    %bulk_code = call ptr @kernel_code(ptr %device, ptr (load ptr, ptr @soac_bulk_names[%b]))
-    store ptr %bulk_code, ptr %bulk_table[%b]
+    store ptr (call ptr @kernel_code(ptr %device, ptr (load ptr, ptr @soac_bulk_names[%b]))), ptr %bulk_table[%b]
   }
   ret i1 true
 }
@@ -347,8 +341,7 @@ define internal i64 @soac_library_enter(ptr %context) {
 
 define internal void @forget_failures(ptr %gpu) {
   %record = inttoptr i64 (load i64, ptr %gpu->Gpu.record) to ptr
-  %stream = load ptr, ptr %gpu->Gpu.stream
-  %cleared = call i32 *%gpu->Gpu.clear(ptr %record, i8 0, i64 $RECORD_BYTES$, ptr %stream)
+  %cleared = call i32 *%gpu->Gpu.clear(ptr %record, i8 0, i64 $RECORD_BYTES$, ptr (load ptr, ptr %gpu->Gpu.stream))
   store i64 0, ptr %gpu->Gpu.pending
   store i64 0, ptr %gpu->Gpu.failing
   store i64 0, ptr %gpu->Gpu.error
@@ -380,7 +373,6 @@ define internal i32 @attribute_of(ptr %address, i32 %which) {
 ; get that address.
 define internal i1 @soac_library_take(ptr %context, ptr %state, ptr %words, i64 %rank, i64 %width) {
   %device = call ptr @device_of(ptr %context)
-  %sizes = getelementptr i64, ptr %words, i64 1
   %from = load ptr, ptr %words
   %of_gpu = icmp eq i32 (call i32 @attribute_of(ptr %from, i32 2)), 2
   goto %copy unless %of_gpu
@@ -388,7 +380,7 @@ define internal i1 @soac_library_take(ptr %context, ptr %state, ptr %words, i64 
   %aligned = icmp eq i64 (and i64 (ptrtoint ptr %from to i64), 15), 0
   goto %done if and i1 (icmp eq i32 %where, (load i32, ptr %device->Device.number)), %aligned
 copy:
-  %bytes = call i64 @bytes_in(ptr %sizes, i64 %rank, i64 %width)
+  %bytes = call i64 @bytes_in(ptr %words[1], i64 %rank, i64 %width)
   %buffer = call ptr @soac_host_take(ptr %state, i64 %bytes)
   goto %fail if icmp eq ptr %buffer, null
   store ptr (load ptr, ptr %device->Device.held), ptr %buffer->Buffer.next
