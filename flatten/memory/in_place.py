@@ -43,8 +43,7 @@ from ...ir.traverse import bodies, free_in_stm, map_bodies, types_in
 from ...ir.types import Atom, Name, Names, Var, i64
 from ..aliasing.classes import sharing_in
 from ..aliasing.regions import Place, are_apart, is_plain, part_of, reads_beside
-from ..fusion.graph import node_of
-from .scope import Scope, op_in, places_in, uses_in
+from .scope import Scope, may_move, op_in, places_in, uses_in
 from .taken_parts import can_be_taken, take
 
 
@@ -150,7 +149,7 @@ def _reads_beside(scope: Scope, map_: Stm, update: Stm, between: list[Stm]) -> d
     assert isinstance(exp, SegMap)
     assert isinstance(to, Update)
     part = part_of(to.dims, exp.space, scope.defined)
-    if part is None or not _is_checked(scope, map_, to) or not _may_move(scope, map_, between):
+    if part is None or not _is_checked(scope, map_, to) or not may_move(scope.sharing, map_, between):
         return None
     beside = reads_beside(exp.body, to.array, part, scope.sharing, scope.defined)
     return beside if beside is not None and can_be_taken(scope, exp, to, part, beside) else None
@@ -164,13 +163,6 @@ def _is_checked(scope: Scope, map_: Stm, to: Update) -> bool:
     views = (scope.defined[name].exp for name in free_in_stm(map_) if name in scope.defined)
     shape = scope.types[to.array].shape
     return any(isinstance(v, Index) and v.dims == to.dims and scope.types[v.array].shape == shape for v in views)
-
-
-def _may_move(scope: Scope, stm: Stm, between: list[Stm]) -> bool:
-    """Whether nothing that the statement reads is overwritten in between."""
-    reads = [name for name in free_in_stm(stm) if scope.sharing.consumed(name)]
-    written = {name for other in between for name in node_of(other).overwritten} if reads else set[Name]()
-    return not any(scope.sharing.same(x, y) for x in reads for y in written)
 
 
 def _scattered(scope: Scope, map_: Stm, update: Stm) -> Stm:
@@ -226,4 +218,4 @@ def _is_made_for_part(scope: Scope, name: Name, k: int) -> bool:
     if number is None or scope.uses[name] > 1 or not _is_plain_map(scope.stms[number]):
         return False
     assert isinstance(stm.exp, Concat)
-    return stm.exp.arrays.count(name) == 1 and _may_move(scope, scope.stms[number], scope.stms[number + 1 : k])
+    return stm.exp.arrays.count(name) == 1 and may_move(scope.sharing, scope.stms[number], scope.stms[number + 1 : k])

@@ -35,12 +35,12 @@ from ...ir.errors import Loc
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import rename_body
-from ...ir.traverse import bodies, free_in_stm, map_bodies, types_in
+from ...ir.traverse import bodies, map_bodies, types_in
 from ...ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, scalar
 from ..aliasing.classes import Sharing, sharing_in
 from ..aliasing.regions import form_of, is_plain
-from ..fusion.graph import node_of
 from ..simplify.driver import simplify
+from .scope import may_move, uses_in
 
 ENDS = 16
 """Elements at both ends of a dimension together that are copied at most."""
@@ -68,8 +68,7 @@ class _Walk:
         for stm in body.stms:
             inside = not isinstance(stm.exp, SegOp) and bodies(stm.exp)
             stms.append(replace(stm, exp=map_bodies(self.body, stm.exp)) if inside else stm)
-        uses = Counter(name for stm in stms for name in free_in_stm(stm))
-        uses.update({atom.name for atom in body.result if isinstance(atom, Var)})
+        uses = uses_in(stms, body.result)
         for k in reversed(range(len(stms))):
             number = self.made_for(stms, k, uses)
             if number is not None:
@@ -90,7 +89,7 @@ class _Walk:
             return None
         match stms[number].exp:
             case SegMap(Level.THREAD, space, body, (t,)) if not t.shape and len(space.dims) == len(dims):
-                return number if is_plain(body) and self.may_move(stms[number], stms[number + 1 : k]) else None
+                return number if is_plain(body) and may_move(self.sharing, stms[number], stms[number + 1 : k]) else None
             case _:
                 return None
 
@@ -108,12 +107,6 @@ class _Walk:
         return isinstance(dim.start, Const) and all(
             c == 0 if name is not None else 0 <= c <= ENDS for name, c in left.items()
         )
-
-    def may_move(self, stm: Stm, between: list[Stm]) -> bool:
-        """Whether nothing that the map reads is overwritten before the update."""
-        reads = [name for name in free_in_stm(stm) if self.sharing.consumed(name)]
-        written = {name for other in between for name in node_of(other).overwritten} if reads else set[Name]()
-        return not any(self.sharing.same(x, y) for x in reads for y in written)
 
     def whole(self, map_: Stm, update: Stm) -> Stm:
         """The map over the whole array."""

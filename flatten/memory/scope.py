@@ -11,6 +11,7 @@ from ...ir.records import dataclass
 from ...ir.traverse import free_in_stm
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..aliasing.classes import Sharing
+from ..fusion.graph import node_of
 
 
 @dataclass(slots=True)
@@ -49,6 +50,13 @@ def uses_in(stms: list[Stm], result: tuple[Atom, ...]) -> Counter[Name]:
 def places_in(stms: list[Stm]) -> dict[Name, int]:
     """Which statement binds a name."""
     return {p.name: k for k, stm in enumerate(stms) for p in stm.pat}
+
+
+def may_move(sharing: Sharing, stm: Stm, between: list[Stm]) -> bool:
+    """Whether nothing that the statement reads is overwritten in between."""
+    reads = [name for name in free_in_stm(stm) if sharing.consumed(name)]
+    written = {name for other in between for name in node_of(other).overwritten} if reads else set[Name]()
+    return not any(sharing.same(x, y) for x in reads for y in written)
 
 
 def op_in(scope: Scope, stms: list[Stm], op: Op, x: Atom, y: Atom, loc: Loc) -> Atom:

@@ -106,12 +106,16 @@ def step_of(flow: Flow, loop: Loop, k: int) -> Step | None:
 
 
 def _target(loop: Loop, k: int, result: int) -> Target | None:
-    """The array that a result of statement `k` is the next value of, if nothing reads it later."""
+    """The array that a result of statement `k` is the next value of, if nothing reads it later, and no other array of
+    the loop may share its memory."""
     stms, made = loop.body.stms, loop.body.stms[k].pat[result]
-    places = [place for place, atom in enumerate(loop.body.result) if atom == Var(made.name)]
-    if len(places) != 1 or not made.type.shape or loop.params[places[0]].type != made.type:
+    shared = made_of(made.name, stms[k + 1 :])
+    places = [place for place, atom in enumerate(loop.body.result) if isinstance(atom, Var) and atom.name in shared]
+    if len(places) != 1 or loop.body.result[places[0]] != Var(made.name):
         return None
-    param = loop.params[places[0]].name
+    param, ty = loop.params[places[0]].name, loop.params[places[0]].type
+    if not ty.shape or ty != made.type:
+        return None
     same = frozenset(made_of(param, stms))
     later = {name for stm in stms[k + 1 :] for name in free_in_stm(stm)}
     others = {atom.name for atom in loop.body.result if isinstance(atom, Var)}

@@ -130,7 +130,7 @@ def _loop_form(work: Work, form: s.ForLess | s.ForIn | s.While, over: Ty | None,
 
 def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size]) -> dict[int, Size]:
     """Unify the loop parameter with the body; gives those of its sizes (`own`, with their first values) that change,
-    with what the body makes of them."""
+    with what the body makes of them. What branches choose among sizes that stay is such a size too."""
     solver = work.solver
 
     def close(before: Size, after: Size) -> None:
@@ -144,6 +144,11 @@ def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size])
     pairs = zip(solver.sizes_in(ty), solver.sizes_in(body), strict=True)
     passed = [(old.id, new) for old, new in pairs if isinstance(old, SizeVar) and old.id in own]
     changing = _changing(solver, passed, own)
+    solver.bound_sizes |= {
+        after.id: SizeVar("", size)
+        for size, after in passed
+        if size not in changing and isinstance(after, SizeVar) and after.id in solver.joined
+    }
     work.guarded(lambda: _agree(solver, passed, changing), ty, body, exp.body.loc, "body of a loop", [label])
     return {size: after for size, after in passed if size in changing}
 
@@ -170,8 +175,7 @@ def _changing(solver: Solver, passed: list[tuple[int, Size]], own: dict[int, Siz
     changing, before = set[int](), -1
     while before != len(changing):
         before = len(changing)
-        for size, after in passed:
-            after = solver.size(after)
+        for size, after in [(size, one) for size, whole in passed for one in solver.either(whole)]:
             origin = after.id if isinstance(after, SizeVar) and after.id in own else None
             first = own[origin] if origin is not None else after
             if origin in changing or not solver.same_size(own[size], first):

@@ -6,7 +6,7 @@ from ...ir.types import Prim
 from ..source import syntax as s
 from ..source.atoms import Ident, Lit
 from ..source.types import (
-    WHOLE,
+    Paths,
     Size,
     SizeConst,
     SizeExp,
@@ -41,10 +41,13 @@ class Shower:
     def type(self, ty: Ty) -> str:
         return self._type(ty, 0)
 
-    def _type(self, ty: Ty, depth: int) -> str:
+    def _type(self, ty: Ty, depth: int, unique: Paths = ()) -> str:
+        """`ty`, with a `*` before its parts at `unique`."""
         ty = self.solver.resolve(ty)
         if depth > MAX_DEPTH:
             return "…"
+        if () in unique and not self.solver.is_scalar(ty):
+            return f"*{self._atom(ty, depth)}"
         match ty:
             case TPrim(prim):
                 return prim.value
@@ -55,16 +58,14 @@ class Shower:
             case TArray(size, elem):
                 return f"[{self.size(size)}]{self._atom(elem, depth + 1)}"
             case TRecord(fields):
-                return self._record(fields, depth + 1)
+                return self._record(fields, depth + 1, unique)
             case TFun():
-                dom = self._type(ty.dom, depth + 1)
-                if isinstance(self.solver.resolve(ty.dom), TFun | TSum):
+                dom = self._type(ty.dom, depth + 1, ty.consumes_at if ty.consumes else ())
+                if isinstance(self.solver.resolve(ty.dom), TFun | TSum) and not dom.startswith("*"):
                     dom = f"({dom})"
                 if ty.name is not None:
                     dom = f"({ty.name}: {dom})"
-                cod = self._type(ty.cod, depth + 1)
-                takes, gives = ty.consumes and ty.consumes_at == WHOLE, ty.fresh and ty.fresh_at == WHOLE
-                return f"{'*' * takes}{dom} -> {'*' * gives}{cod}"
+                return f"{dom} -> {self._type(ty.cod, depth + 1, ty.fresh_at if ty.fresh else ())}"
             case TSum(constructors):
                 parts = ["".join([f"#{c}", *(f" {self._atom(t, depth + 1)}" for t in ts)]) for c, ts in constructors]
                 return " | ".join(parts)
@@ -78,10 +79,11 @@ class Shower:
         applied = isinstance(found, TOpaque) and (found.types or found.sizes)
         return f"({text})" if applied or isinstance(found, TFun | TSum) else text
 
-    def _record(self, fields: tuple[tuple[str, Ty], ...], depth: int) -> str:
+    def _record(self, fields: tuple[tuple[str, Ty], ...], depth: int, unique: Paths) -> str:
+        parts = [(f, self._type(t, depth, tuple([path[1:] for path in unique if path[0] == f]))) for f, t in fields]
         if is_tuple(fields):
-            return f"({', '.join(self._type(t, depth) for _, t in fields)})"
-        return f"{{{', '.join(f'{name}: {self._type(t, depth)}' for name, t in fields)}}}"
+            return f"({', '.join(text for _, text in parts)})"
+        return f"{{{', '.join(f'{name}: {text}' for name, text in parts)}}}"
 
     def _unknown(self, var: TVar) -> str:
         need = self.solver.needs.get(var.id)

@@ -56,13 +56,14 @@ class _Differ:
 class Solver(Unknowns):
     """What is asked of the unknowns of one inference, and which types are equal."""
 
-    __slots__ = ("hiding", "needs", "structured", "unlifted")
+    __slots__ = ("hiding", "joined", "needs", "structured", "unlifted")
 
     def __init__(self, first_id: int) -> None:
         super().__init__(first_id)
         self.needs: dict[int, Need] = {}
         self.structured: list[TVar] = []  # unknowns that were asked for fields or constructors
         self.unlifted: set[int] = set()  # unknowns whose sizes must be known: for a type parameter `'t`
+        self.joined: dict[int, tuple[Size, Size]] = {}  # sizes of branches, by the one that stands for both
         self.hiding: set[int] = set()  # unknowns whose values may each have sizes of their own: for one that is lifted
 
     def unknown_with(self, need: Need) -> TVar:
@@ -343,8 +344,16 @@ class Solver(Unknowns):
         for x, y, size in differ.seen:
             if self.same_size(a, x) and self.same_size(b, y):
                 return size
-        differ.seen.append((a, b, differ.make()))
-        return differ.seen[-1][2]
+        size = differ.make()
+        self.joined[size.id] = (a, b)
+        differ.seen.append((a, b, size))
+        return size
+
+    def either(self, size: Size) -> list[Size]:
+        """The sizes that a size may be: of what is joined, those of the branches."""
+        size = self.size(size)
+        pair = self.joined.get(size.id) if isinstance(size, SizeVar) else None
+        return [size] if pair is None else [part for side in pair for part in self.either(side)]
 
     def try_size(self, a: Size, b: Size) -> None:
         """Make two sizes equal if they can be."""

@@ -2,9 +2,6 @@
 ; is address and sizes, as the state has it, and what owns it. What depends on the device is in its file: what a call begins
 ; and ends with (`enter`, `run`, `leave`), arrays from and to the caller (`take`, `give`), and what a failure means (`found`).
 
-declare void @soac_host_release(ptr)
-declare i64 @soac_host_fresh(ptr, ptr, ptr, i64, i64)
-
 ; Run entry number %number on arguments and results at these places; 1 if it failed. One call at a time on a context.
 define i32 @soac_library_call(ptr %context, i64 %number, ptr %args, ptr %results) {
   %lock = getelementptr %Context, ptr %context, i32 0, i32 $Context.lock$
@@ -24,8 +21,7 @@ put:
 run:
   store i64 0, ptr %state[$TRACED_WORD$]
   %hosts = load ptr, ptr %target->Target.hosts
-  %code = load ptr, ptr %hosts[%number]
-  %status = call i64 @soac_library_run(ptr %context, ptr %row, ptr %code, ptr %state)
+  %status = call i64 @soac_library_run(ptr %context, ptr %row, ptr (load ptr, ptr %hosts[%number]), ptr %state)
   goto %ended if icmp ne i64 %status, $FINE$
 give:
   goto %done if call i1 @give_results(ptr %context, ptr %row, ptr %state, ptr %results)
@@ -50,49 +46,31 @@ define internal void @put_settings(ptr %context, ptr %row, ptr %state) {
   %all = load i64, ptr %context->Context.threads
   %setting = extractvalue %Entry %of, $Entry.threads$
   %own = load i64, ptr %context->Context.choices[%setting]
-  %unsaid = icmp eq i64 %own, 0
-  %asked = select i1 %unsaid, i64 %all, i64 %own
-  %threads = call i64 @llvm.smin.i64(i64 %asked, i64 %all)
+  %threads = call i64 @llvm.smin.i64(i64 (select i1 (icmp eq i64 %own, 0), i64 %all, i64 %own), i64 %all)
   store i64 %threads, ptr %state[$THREADS_WORD$]
-  %first = extractvalue %Entry %of, $Entry.first_setting$
-  %words = getelementptr i64, ptr %state, i64 %first
+  %words = getelementptr i64, ptr %state, i64 (extractvalue %Entry %of, $Entry.first_setting$)
   %uses = extractvalue %Entry %of, $Entry.uses$
   %rows = extractvalue %Table %uses, $Table.rows$
   %count = extractvalue %Table %uses, $Table.count$
   for %k < %count {
-    %use = load %Use, ptr %rows[%Use %k]
-    %number = extractvalue %Use %use, $Use.setting$
-    %said = extractvalue %Use %use, $Use.default$
-    %of_threads = icmp eq i64 %said, $OF_THREADS$
-    %default = select i1 %of_threads, i64 %threads, i64 %said
-    %is_size = extractvalue %Use %use, $Use.is_size$
+    %number = load i64, ptr %rows[%k]->Use.setting
+    %said = load i64, ptr %rows[%k]->Use.default
+    %default = select i1 (icmp eq i64 %said, $OF_THREADS$), i64 %threads, i64 %said
     %choice = load %Choice, ptr %context->Context.choices[%number]
     %chosen = extractvalue %Choice %choice, $Choice.value$
-    %is_set = extractvalue %Choice %choice, $Choice.is_set$
-    %unset = icmp eq i64 %is_set, 0
-    %a_size = icmp ne i64 %is_size, 0
-    %zero = icmp eq i64 %chosen, 0
-    %no_size = and i1 %a_size, %zero
-    %by_default = or i1 %unset, %no_size
-    %value = select i1 %by_default, i64 %default, i64 %chosen
-    %is_default = zext i1 %unset to i64
-    %at = mul i64 %k, 2
-    %word = getelementptr i64, ptr %words, i64 %at
-    store i64 %value, ptr %word
-    store i64 %is_default, ptr %word[1]
+    %unset = icmp eq i64 (extractvalue %Choice %choice, $Choice.is_set$), 0
+    %no_size = and i1 (icmp ne i64 (load i64, ptr %rows[%k]->Use.is_size), 0), (icmp eq i64 %chosen, 0)
+    %word = getelementptr i64, ptr %words, i64 (mul i64 %k, 2)
+    store i64 (select i1 (or i1 %unset, %no_size), i64 %default, i64 %chosen), ptr %word
+    store i64 (zext i1 %unset to i64), ptr %word[1]
   }
-  ret void
 }
 
 ; The bytes of a value where the header has it: of a scalar, or address and sizes.
 define internal i64 @bytes_of(%Value %value) {
   %rank = extractvalue %Value %value, $Value.rank$
-  %element = extractvalue %Value %value, $Value.bytes$
-  %words = add i64 %rank, 1
-  %bytes = mul i64 %words, 8
-  %is_scalar = icmp eq i64 %rank, 0
-  %size = select i1 %is_scalar, i64 %element, i64 %bytes
-  ret i64 %size
+  %bytes = mul i64 (add i64 %rank, 1), 8
+  ret i64 (select i1 (icmp eq i64 %rank, 0), i64 (extractvalue %Value %value, $Value.bytes$), i64 %bytes)
 }
 
 ; All arguments into their words. Gives why they are not there.
@@ -102,26 +80,19 @@ define internal i64 @put_arguments(ptr %context, ptr %row, ptr %state, ptr %args
   %count = extractvalue %Table %params, $Table.count$
   for %k < %count {
     %value = load %Value, ptr %rows[%Value %k]
-    %word = extractvalue %Value %value, $Value.word$
     %rank = extractvalue %Value %value, $Value.rank$
-    %to = getelementptr i64, ptr %state, i64 %word
+    %to = getelementptr i64, ptr %state, i64 (extractvalue %Value %value, $Value.word$)
     %from = load ptr, ptr %args[%k]
-    %bytes = call i64 @bytes_of(%Value %value)
-    call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+    call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 (call i64 @bytes_of(%Value %value)), i1 false)
     for %d < %rank {
       %dim = add i64 %d, 1
-      %elements = load i64, ptr %to[%dim]
-      goto %bad if icmp slt i64 %elements, 0
+      ret i64 $UNSUITED$ if icmp slt i64 (load i64, ptr %to[%dim]), 0
     }
     goto %next.k if icmp eq i64 %rank, 0
     %element = extractvalue %Value %value, $Value.bytes$
-    goto %full unless call i1 @soac_library_take(ptr %context, ptr %state, ptr %to, i64 %rank, i64 %element)
+    ret i64 $MEMORY$ unless call i1 @soac_library_take(ptr %context, ptr %state, ptr %to, i64 %rank, i64 %element)
   }
   ret i64 $FINE$
-bad:
-  ret i64 $UNSUITED$
-full:
-  ret i64 $MEMORY$
 }
 
 ; All results to the caller, first those that share memory with another one into memory of their own; false if there is
@@ -135,9 +106,8 @@ define internal i1 @give_results(ptr %context, ptr %row, ptr %state, ptr %result
   }
   for %g < %count {
     %value = load %Value, ptr %rows[%Value %g]
-    %word = extractvalue %Value %value, $Value.word$
     %rank = extractvalue %Value %value, $Value.rank$
-    %from = getelementptr i64, ptr %state, i64 %word
+    %from = getelementptr i64, ptr %state, i64 (extractvalue %Value %value, $Value.word$)
     %to = load ptr, ptr %results[%g]
     %bytes = call i64 @bytes_of(%Value %value)
     %is_scalar = icmp eq i64 %rank, 0
@@ -154,27 +124,17 @@ fail:
 
 ; Copy result number %k where its buffer has another reference: one of another result.
 define internal i1 @set_apart(ptr %rows, i64 %k, ptr %state) {
-  %value = load %Value, ptr %rows[%Value %k]
-  %word = extractvalue %Value %value, $Value.word$
-  %rank = extractvalue %Value %value, $Value.rank$
-  %element = extractvalue %Value %value, $Value.bytes$
-  %array = getelementptr i64, ptr %state, i64 %word
-  goto %fine if icmp eq i64 %rank, 0
-  %buffer = load ptr, ptr %array
-  %references = load i64, ptr %buffer
-  goto %fine if icmp eq i64 %references, 1
-  %twice = mul i64 %rank, 2
-  %words = add i64 %twice, 2
+  %rank = load i64, ptr %rows[%k]->Value.rank
+  %element = load i64, ptr %rows[%k]->Value.bytes
+  %array = getelementptr i64, ptr %state, i64 (load i64, ptr %rows[%k]->Value.word)
+  ret i1 true if icmp eq i64 %rank, 0 || icmp eq i64 (load i64, ptr (load ptr, ptr %array)), 1
+  %words = add i64 (mul i64 %rank, 2), 2
   %fresh = alloca i64, i64 %words, align 8
   %status = call i64 @soac_host_fresh(ptr %state, ptr %fresh, ptr %array, i64 %rank, i64 %element)
-  goto %bad if icmp ne i64 %status, 0
+  ret i1 false if icmp ne i64 %status, 0
   call void @soac_host_release(ptr %array)
-  %bytes = mul i64 %words, 8
-  call void @llvm.memcpy.p0.p0.i64(ptr %array, ptr %fresh, i64 %bytes, i1 false)
-fine:
+  call void @llvm.memcpy.p0.p0.i64(ptr %array, ptr %fresh, i64 (mul i64 %words, 8), i1 false)
   ret i1 true
-bad:
-  ret i1 false
 }
 
 ; Release the results, of which a call that failed may have made some.
@@ -183,42 +143,33 @@ define void @soac_library_forget(ptr %row, ptr %state) {
   %rows = extractvalue %Table %table, $Table.rows$
   %count = extractvalue %Table %table, $Table.count$
   for %k < %count {
-    %value = load %Value, ptr %rows[%Value %k]
-    %rank = extractvalue %Value %value, $Value.rank$
-    %word = extractvalue %Value %value, $Value.word$
-    goto %next.k if icmp eq i64 %rank, 0
+    %word = load i64, ptr %rows[%k]->Value.word
+    goto %next.k if icmp eq i64 (load i64, ptr %rows[%k]->Value.rank), 0
     call void @soac_host_release(ptr %state[%word])
   }
-  ret void
 }
 
 ; The failure of a context after a call with this status. The values stay where they are until the next call.
 define internal void @tell(ptr %context, ptr %row, ptr %state, i64 %status) {
-  %of = load %Entry, ptr %row
-  %record_at = extractvalue %Entry %of, $Entry.record$
-  %record = getelementptr i64, ptr %state, i64 %record_at
-  %values = getelementptr i64, ptr %record, i64 1
+  %record = getelementptr i64, ptr %state, i64 (load i64, ptr %row->Entry.record)
   %which = load i64, ptr %record
   store i64 0, ptr %record
   %number = sub i64 %which, 1
   %failed = load i64, ptr %state[$FAILED_WORD$]
   switch i64 %status, label %other [ i64 $UNSUITED$, label %unsuited i64 $SITE$, label %host ]
 unsuited:
-  %sizes = extractvalue %Entry %of, $Entry.unsuited$
-  call void @soac_library_fail(ptr %context, ptr %sizes, ptr null)
+  call void @soac_library_fail(ptr %context, ptr (load ptr, ptr %row->Entry.unsuited), ptr null)
   ret void
 host:
-  %sites = extractvalue %Entry %of, $Entry.sites$
-  call void @soac_library_fail(ptr %context, ptr %sites[%Site %failed], ptr %values)
+  %sites = load ptr, ptr %row->Entry.sites
+  call void @soac_library_fail(ptr %context, ptr %sites[%Site %failed], ptr %record[1])
   call void @soac_library_called(ptr %context, ptr %row, ptr %state)
   ret void
 other:
   %known = call ptr @soac_library_found(ptr %context, ptr %row, ptr %state, i64 %status, i64 %number)
   %none = icmp eq ptr %known, null
   %memory_or = select i1 %none, ptr @soac_site_memory, ptr %known
-  %or_null = select i1 %none, ptr null, ptr %values
-  call void @soac_library_fail(ptr %context, ptr %memory_or, ptr %or_null)
-  ret void
+  call void @soac_library_fail(ptr %context, ptr %memory_or, ptr (select i1 %none, ptr null, ptr %record[1]))
 }
 
 ; The states of a context, with their traces, are no more.
@@ -226,9 +177,7 @@ define internal void @free_states(ptr %context) {
   for %e < $ENTRIES$ {
     %words = load ptr, ptr %context->Context.states[%e]
     goto %next.e if icmp eq ptr %words, null
-    %pairs = load ptr, ptr %words[$TRACE_WORD$]
-    call void @free(ptr %pairs)
+    call void @free(ptr (load ptr, ptr %words[$TRACE_WORD$]))
     call void @free(ptr %words)
   }
-  ret void
 }

@@ -5,23 +5,11 @@
 @workers = internal global i64 0
 @bulk = internal global ptr null
 
-declare i64 @soac_pool_grow(i64)
-declare i64 @soac_pool_reset()
-declare i64 @soac_pool_stop_flag()
-declare i64 @soac_host_reset()
-declare i64 @soac_host_drop(ptr)
-declare void @soac_host_need_by(ptr)
-declare i64 @sysconf(i32)
-declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
-declare i32 @munmap(ptr, i64)
-declare i32 @pthread_atfork(ptr, ptr, ptr)
-
 ; A context as a configuration says (null: by default); null if there is no memory. One that cannot run says why in its
 ; failure.
 define ptr @$PROGRAM$_context_new(ptr %config) {
-  %bytes = ptrtoint ptr getelementptr (%Context, ptr null, i64 1) to i64
-  %context = call ptr @calloc(i64 1, i64 %bytes)
-  goto %gone if icmp eq ptr %context, null
+  %context = call ptr @calloc(i64 1, i64 (ptrtoint ptr getelementptr (%Context, ptr null, i64 1) to i64))
+  ret ptr null if icmp eq ptr %context, null
 begin:
   %locked = call i32 @pthread_mutex_init(ptr %context->Context.lock, ptr null)
   goto %configured if icmp eq ptr %config, null
@@ -30,21 +18,16 @@ read:
 configured:
   %how = phi %Config [ zeroinitializer, %begin ], [ %given, %read ]
   %asked = extractvalue %Config %how, $Config.threads$
-  %wanted = extractvalue %Config %how, $Config.target$
-  %cores = call i64 @sysconf(i32 $CORES$)
-  %by_default = icmp sle i64 %asked, 0
-  %several = select i1 %by_default, i64 %cores, i64 %asked
-  %some = call i64 @llvm.smax.i64(i64 %several, i64 1)
-  %threads = call i64 @llvm.smin.i64(i64 %some, i64 $MAX_THREADS$)
+  %several = select i1 (icmp sle i64 %asked, 0), i64 (call i64 @sysconf(i32 $CORES$)), i64 %asked
+  %threads = call i64 @llvm.smin.i64(i64 (call i64 @llvm.smax.i64(i64 %several, i64 1)), i64 $MAX_THREADS$)
   store i64 %threads, ptr %context->Context.threads
   call void @preset(ptr %context)
-  %target = call ptr @target_for(ptr %wanted)
+  %target = call ptr @target_for(ptr (extractvalue %Config %how, $Config.target$))
   store ptr %target, ptr %context->Context.target
   goto %fail if icmp eq ptr %target, null
   %reserved = call i1 @reserve_all(ptr %context)
   %made = call i1 @make_states(ptr %context)
-  goto %drop unless %reserved
-  goto %drop unless %made
+  goto %drop unless %reserved && %made
   call void @start(ptr %target, i64 %threads)
   ret ptr %context
 fail:
@@ -53,29 +36,22 @@ fail:
 drop:
   call void @$PROGRAM$_context_free(ptr %context)
   ret ptr null
-gone:
-  ret ptr null
 }
 
 define void @$PROGRAM$_context_free(ptr %context) {
-  goto %done if icmp eq ptr %context, null
+  ret void if icmp eq ptr %context, null
   %table = load ptr, ptr %context->Context.arenas
-  %threads = load i64, ptr %context->Context.threads
-  %no_table = icmp eq ptr %table, null
-  %count = select i1 %no_table, i64 0, i64 %threads
+  %count = select i1 (icmp eq ptr %table, null), i64 0, i64 (load i64, ptr %context->Context.threads)
   for %k < %count {
     %arena = load %Arena, ptr %table[%Arena %k]
-    %base = extractvalue %Arena %arena, $Arena.base$
     %size = extractvalue %Arena %arena, $Arena.size$
     goto %next.k if icmp eq i64 %size, 0
-    %given = call i32 @munmap(ptr %base, i64 %size)
+    %given = call i32 @munmap(ptr (extractvalue %Arena %arena, $Arena.base$), i64 %size)
   }
   call void @free_states(ptr %context)
   call void @free(ptr %table)
   %destroyed = call i32 @pthread_mutex_destroy(ptr %context->Context.lock)
   call void @free(ptr %context)
-done:
-  ret void
 }
 
 ; The name of the target whose code runs.
@@ -91,10 +67,8 @@ done:
 
 ; Give up what an array of a result owns.
 define void @$PROGRAM$_release(ptr %owner) {
-  goto %done if icmp eq ptr %owner, null
+  ret void if icmp eq ptr %owner, null
   %dropped = call i64 @soac_host_drop(ptr %owner)
-done:
-  ret void
 }
 
 ; The first target of a name (null: of any) that this processor runs; null if there is none.
@@ -103,12 +77,8 @@ define internal ptr @target_for(ptr %wanted) {
   %any = icmp eq ptr %wanted, null
   for %k < $TARGETS$ {
     %row = load ptr, ptr @soac_targets[%k]
-    %needed = load i64, ptr %row->Target.level
-    goto %next.k if icmp slt i64 %level, %needed
-    goto %found if %any
-    %name = load ptr, ptr %row->Target.name
-    %differs = call i32 @strcmp(ptr %name, ptr %wanted)
-    goto %found if icmp eq i32 %differs, 0
+    goto %next.k if icmp slt i64 %level, (load i64, ptr %row->Target.level)
+    goto %found if %any || icmp eq i32 (call i32 @strcmp(ptr (load ptr, ptr %row->Target.name), ptr %wanted)), 0
   }
   br label %none
 found:
@@ -120,24 +90,20 @@ none:
 ; Address space for the arrays inside of kernels, for each thread: half as much where the system refuses.
 define internal i1 @reserve_all(ptr %context) {
   %threads = load i64, ptr %context->Context.threads
-  %row_bytes = ptrtoint ptr getelementptr (%Arena, ptr null, i64 1) to i64
-  %table = call ptr @calloc(i64 %threads, i64 %row_bytes)
+  %table = call ptr @calloc(i64 %threads, i64 (ptrtoint ptr getelementptr (%Arena, ptr null, i64 1) to i64))
   store ptr %table, ptr %context->Context.arenas
   goto %fail if icmp eq ptr %table, null
   for %k < %threads {
   try:
     %size = phi i64 [ $RESERVED$, %body.k ], [ %half, %less ]
     %base = call ptr @mmap(ptr null, i64 %size, i32 $READ_WRITE$, i32 $RESERVE_ONLY$, i32 -1, i64 0)
-    %address = ptrtoint ptr %base to i64
-    goto %got if icmp ne i64 %address, -1
+    goto %got if icmp ne i64 (ptrtoint ptr %base to i64), -1
   less:
     %half = lshr i64 %size, 1
-    %too_small = icmp ult i64 %half, $SMALLEST$
-    br i1 %too_small, label %fail, label %try
+    br i1 (icmp ult i64 %half, $SMALLEST$), label %fail, label %try
   got:
     %with_base = insertvalue %Arena zeroinitializer, ptr %base, $Arena.base$
-    %arena = insertvalue %Arena %with_base, i64 %size, $Arena.size$
-    store %Arena %arena, ptr %table[%Arena %k]
+    store %Arena (insertvalue %Arena %with_base, i64 %size, $Arena.size$), ptr %table[%Arena %k]
   }
   ret i1 true
 fail:
@@ -151,44 +117,33 @@ define internal i1 @make_states(ptr %context) {
   %target = load ptr, ptr %context->Context.target
   %all_kernels = load ptr, ptr %target->Target.kernels
   for %k < $ENTRIES$ {
-    %entry_of = load %Entry, ptr @soac_entries[%Entry %k]
-    %words = extractvalue %Entry %entry_of, $Entry.words$
-    %state = call ptr @calloc(i64 %words, i64 8)
+    %state = call ptr @calloc(i64 (load i64, ptr @soac_entries[%k]->Entry.words), i64 8)
     store ptr %state, ptr %context->Context.states[%k]
-    goto %fail if icmp eq ptr %state, null
+    ret i1 false if icmp eq ptr %state, null
     store ptr %arenas, ptr %state[$ARENAS_WORD$]
-    %own = load ptr, ptr %all_kernels[%k]
-    store ptr %own, ptr %state[$KERNELS_WORD$]
-    %record = extractvalue %Entry %entry_of, $Entry.record$
+    store ptr (load ptr, ptr %all_kernels[%k]), ptr %state[$KERNELS_WORD$]
+    %record = load i64, ptr @soac_entries[%k]->Entry.record
     store ptr %state[%record], ptr %state[$RECORD_WORD$]
     store i64 %stop, ptr %state[$STOP_WORD$]
   }
   ret i1 true
-fail:
-  ret i1 false
 }
 
 ; Workers for launches on %threads threads, and the kernels of copies; on the first call what a child of fork does.
 define internal void @start(ptr %target, i64 %threads) {
   %lock = call i32 @pthread_mutex_lock(ptr @starting)
-  %known = load ptr, ptr @bulk
-  goto %count if icmp ne ptr %known, null
-  %kernels = load ptr, ptr %target->Target.bulk
-  store ptr %kernels, ptr @bulk
+  goto %count if icmp ne ptr (load ptr, ptr @bulk), null
+  store ptr (load ptr, ptr %target->Target.bulk), ptr @bulk
   call void @soac_host_need_by(ptr @bulk_kernel)
   %reset = call i64 @soac_pool_reset()
   %registered = call i32 @pthread_atfork(ptr null, ptr null, ptr @after_fork)
 count:
   %there = load i64, ptr @workers
-  %needed = sub i64 %threads, 1
-  %missing = sub i64 %needed, %there
+  %missing = sub i64 (sub i64 %threads, 1), %there
   goto %done if icmp sle i64 %missing, 0
-  %grown = call i64 @soac_pool_grow(i64 %missing)
-  %now = add i64 %there, %grown
-  store i64 %now, ptr @workers
+  store i64 (add i64 %there, (call i64 @soac_pool_grow(i64 %missing))), ptr @workers
 done:
   %unlock = call i32 @pthread_mutex_unlock(ptr @starting)
-  ret void
 }
 
 ; Stores the kernel of a bulk operation, by its number; a library has neither code of little effort nor that of wide points,
@@ -196,12 +151,8 @@ done:
 define internal void @bulk_kernel(i64 %number, ptr %slot) {
   %kernels = load ptr, ptr @bulk
   %whole = urem i64 %number, $BULK$
-  %plain = and i64 %whole, 3
-  %is_here = icmp ult i64 %whole, $IN_LIBRARIES$
-  %own = select i1 %is_here, i64 %whole, i64 %plain
-  %kernel = load ptr, ptr %kernels[%own]
-  store ptr %kernel, ptr %slot
-  ret void
+  %own = select i1 (icmp ult i64 %whole, $IN_LIBRARIES$), i64 %whole, i64 (and i64 %whole, 3)
+  store ptr (load ptr, ptr %kernels[%own]), ptr %slot
 }
 
 ; Only the thread that forked lives on in the child, whose launches run on it alone.
@@ -210,7 +161,6 @@ define internal void @after_fork() {
   store i64 0, ptr @workers
   %pool = call i64 @soac_pool_reset()
   %memory = call i64 @soac_host_reset()
-  ret void
 }
 
 ; At the end of an iteration of the host: nothing stops a library's call.
@@ -225,12 +175,10 @@ define internal i64 @soac_library_enter(ptr %context) {
 }
 
 define internal void @soac_library_leave(ptr %context) {
-  ret void
 }
 
 define internal i64 @soac_library_run(ptr %context, ptr %row, ptr %code, ptr %state) {
-  %status = call i64 %code(ptr %state)
-  ret i64 %status
+  ret i64 (call i64 %code(ptr %state))
 }
 
 ; An argument is used where it is.
@@ -240,23 +188,16 @@ define internal i1 @soac_library_take(ptr %context, ptr %state, ptr %words, i64 
 
 ; A result is the caller's where it is.
 define internal i1 @soac_library_give(ptr %context, ptr %from, ptr %to, ptr %owner, i64 %rank, i64 %width) {
-  %buffer = load ptr, ptr %from
-  store ptr %buffer, ptr %owner
+  store ptr (load ptr, ptr %from), ptr %owner
   store ptr null, ptr %from
   ret i1 true
 }
 
 ; The site that a call has failed at in a kernel, by its number there; null if there was no memory.
 define internal ptr @soac_library_found(ptr %context, ptr %row, ptr %state, i64 %status, i64 %number) {
-  goto %memory if icmp ne i64 %status, $KERNEL$
+  ret ptr null if icmp ne i64 %status, $KERNEL$
   %failed = load i64, ptr %state[$FAILED_WORD$]
   %kernels = load ptr, ptr %row->Entry.kernels
-  %table = load %Table, ptr %kernels[%Table %failed]
-  %rows = extractvalue %Table %table, $Table.rows$
-  %count = extractvalue %Table %table, $Table.count$
-  goto %memory if icmp uge i64 %number, %count
-  %place = getelementptr %Site, ptr %rows, i64 %number
-  ret ptr %place
-memory:
-  ret ptr null
+  ret ptr null if icmp uge i64 %number, (load i64, ptr %kernels[%failed]->Table.count)
+  ret ptr (getelementptr %Site, ptr (load ptr, ptr %kernels[%failed]->Table.rows), i64 %number)
 }

@@ -12,39 +12,26 @@
 @not_whole = internal constant [5 x i8] c".ein\00"
 @nothing = internal constant [1 x i8] zeroinitializer
 
-declare double @strtod(ptr, ptr)
-declare ptr @strpbrk(ptr, ptr)
-
 ; What the last call on a context failed with; null if it did not.
 define ptr @$PROGRAM$_failure(ptr %context) {
-  %failed = load i64, ptr %context->Context.failed
-  %fine = icmp eq i64 %failed, 0
-  %failure = select i1 %fine, ptr null, ptr %context
+  %failure = select i1 (icmp eq i64 (load i64, ptr %context->Context.failed), 0), ptr null, ptr %context
   ret ptr %failure
 }
 
 ; The failure of a context is this one, with values in a record (null: without).
 define void @soac_library_fail(ptr %context, ptr %place, ptr %values) {
   %kinds = load ptr, ptr %place->Site.kinds
-  %site = load %Site, ptr %place
-  %code = extractvalue %Site %site, $Site.code$
-  %text = extractvalue %Site %site, $Site.text$
-  %file = extractvalue %Site %site, $Site.file$
-  %line = extractvalue %Site %site, $Site.line$
-  %column = extractvalue %Site %site, $Site.column$
-  %calls = extractvalue %Site %site, $Site.calls$
+  %text = load ptr, ptr %place->Site.text
   call void @write_message(ptr %context->Context.message, ptr %text, ptr %kinds, ptr %values)
-  %f1 = insertvalue %Failure zeroinitializer, ptr %code, $Failure.code$
+  %f1 = insertvalue %Failure zeroinitializer, ptr (load ptr, ptr %place->Site.code), $Failure.code$
   %f2 = insertvalue %Failure %f1, ptr %context->Context.message, $Failure.message$
-  %f3 = insertvalue %Failure %f2, ptr %file, $Failure.file$
-  %f4 = insertvalue %Failure %f3, i64 %line, $Failure.line$
-  %f5 = insertvalue %Failure %f4, i64 %column, $Failure.column$
-  %f6 = insertvalue %Failure %f5, ptr %calls, $Failure.calls$
+  %f3 = insertvalue %Failure %f2, ptr (load ptr, ptr %place->Site.file), $Failure.file$
+  %f4 = insertvalue %Failure %f3, i64 (load i64, ptr %place->Site.line), $Failure.line$
+  %f5 = insertvalue %Failure %f4, i64 (load i64, ptr %place->Site.column), $Failure.column$
+  %f6 = insertvalue %Failure %f5, ptr (load ptr, ptr %place->Site.calls), $Failure.calls$
   %f7 = insertvalue %Failure %f6, ptr %kinds, $Failure.kinds$
-  %f8 = insertvalue %Failure %f7, ptr %values, $Failure.values$
-  store %Failure %f8, ptr %context
+  store %Failure (insertvalue %Failure %f7, ptr %values, $Failure.values$), ptr %context
   store i64 1, ptr %context->Context.failed
-  ret void
 }
 
 ; The failure of a context came about in functions that an entry called: the trace ends with notes of these calls, the
@@ -56,8 +43,7 @@ define void @soac_library_called(ptr %context, ptr %row, ptr %state) {
   %text = getelementptr %Context, ptr %context, i32 0, i32 $Context.called$
   %calls_place = getelementptr %Failure, ptr %context, i32 0, i32 $Failure.calls$
   %calls = load ptr, ptr %calls_place
-  %none = icmp eq ptr %calls, null
-  %before = select i1 %none, ptr @nothing, ptr %calls
+  %before = select i1 (icmp eq ptr %calls, null), ptr @nothing, ptr %calls
   %n1 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %text, i64 $MESSAGE$, ptr @show_text, ptr %before)
   %start = sext i32 %n1 to i64
 find:
@@ -66,34 +52,25 @@ find:
 look:
   %lower = sub i64 %first, 1
   %pair = mul i64 %lower, 2
-  %what = load i64, ptr %trace[%pair]
-  goto %find if icmp eq i64 %what, $CALLED$
+  goto %find if icmp eq i64 (load i64, ptr %trace[%pair]), $CALLED$
 found:
-  %most = add i64 %first, $MAX_CALLS$
-  %last = call i64 @llvm.smin.i64(i64 %count, i64 %most)
+  %last = call i64 @llvm.smin.i64(i64 %count, i64 (add i64 %first, $MAX_CALLS$))
 each:
   %k = phi i64 [ %first, %found ], [ %k1, %add ]
   %at = phi i64 [ %start, %found ], [ %end, %add ]
   %room = sub i64 $MESSAGE$, %at
-  goto %done if icmp sge i64 %k, %last
-  goto %done if icmp sle i64 %room, 1
+  goto %done if icmp sge i64 %k, %last || icmp sle i64 %room, 1
 add:
   %k1 = add i64 %k, 1
-  %twice = mul i64 %k, 2
-  %odd = add i64 %twice, 1
+  %odd = add i64 (mul i64 %k, 2), 1
   %which = load i64, ptr %trace[%odd]
   %call = load ptr, ptr %listed[%which]
-  %is_first = icmp eq i64 %at, 0
-  %form = select i1 %is_first, ptr @show_text, ptr @show_next
+  %form = select i1 (icmp eq i64 %at, 0), ptr @show_text, ptr @show_next
   %n2 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %text[i8 %at], i64 %room, ptr %form, ptr %call)
-  %length = sext i32 %n2 to i64
-  %end = add i64 %at, %length
+  %end = add i64 %at, (sext i32 %n2 to i64)
   br label %each
 done:
-  %any = icmp sgt i64 %at, 0
-  %shown = select i1 %any, ptr %text, ptr null
-  store ptr %shown, ptr %calls_place
-  ret void
+  store ptr (select i1 (icmp sgt i64 %at, 0), ptr %text, ptr null), ptr %calls_place
 }
 
 ; A message with its values, as far as there is room.
@@ -103,30 +80,25 @@ each:
   %v = phi i64 [ 0, %entry ], [ %v, %plain ], [ %v2, %skip ], [ %v1, %next ]
   %at = phi i64 [ 0, %entry ], [ %at1, %plain ], [ %at, %skip ], [ %behind, %next ]
   %char = load i8, ptr %text[i8 %k]
-  %to = getelementptr i8, ptr %message, i64 %at
   %room = sub i64 $MESSAGE$, %at
   %k1 = add i64 %k, 1
-  goto %done if icmp sle i64 %room, 1
-  goto %done if icmp eq i8 %char, 0
+  goto %done if icmp sle i64 %room, 1 || icmp eq i8 %char, 0
   switch i8 %char, label %plain [ i8 1, label %next i8 2, label %skip ]
 plain:
-  store i8 %char, ptr %to
+  store i8 %char, ptr %message[i8 %at]
   %at1 = add i64 %at, 1
   br label %each
 skip:
   %v2 = add i64 %v, 1
   br label %each
 next:
-  %value = load i64, ptr %values[%v]
   %kind = load i8, ptr %kinds[i8 %v]
   %v1 = add i64 %v, 1
-  %length = call i64 @show_value(ptr %to, i64 %room, i8 %kind, i64 %value)
-  %sum = add i64 %at, %length
+  %sum = add i64 %at, (call i64 @show_value(ptr %message[i8 %at], i64 %room, i8 %kind, i64 (load i64, ptr %values[%v])))
   %behind = call i64 @llvm.smin.i64(i64 %sum, i64 $MESSAGE_END$)
   br label %each
 done:
-  store i8 0, ptr %to
-  ret void
+  store i8 0, ptr %message[i8 %at]
 }
 
 ; A value as messages show it; gives its length.
@@ -139,8 +111,7 @@ unsigned:
   %n2 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to, i64 %room, ptr @show_unsigned, i64 %value)
   br label %done
 truth:
-  %is_false = icmp eq i64 %value, 0
-  %text = select i1 %is_false, ptr @false_text, ptr @true_text
+  %text = select i1 (icmp eq i64 %value, 0), ptr @false_text, ptr @true_text
   %n3 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to, i64 %room, ptr @show_text, ptr %text)
   br label %done
 float:
@@ -148,23 +119,17 @@ float:
 try:
   %digits = phi i32 [ 1, %float ], [ %more_digits, %again ]
   %n4 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to, i64 %room, ptr @show_float, i32 %digits, double %number)
-  %back = call double @strtod(ptr %to, ptr null)
-  %same = fcmp ueq double %back, %number
-  goto %whole if %same
-  goto %whole if icmp sge i32 %digits, 17
+  goto %whole if fcmp ueq double (call double @strtod(ptr %to, ptr null)), %number || icmp sge i32 %digits, 17
 again:
   %more_digits = add i32 %digits, 1
   br label %try
 whole:
-  %mark = call ptr @strpbrk(ptr %to, ptr @not_whole)
-  %is_whole = icmp eq ptr %mark, null
-  %end_text = select i1 %is_whole, ptr @point, ptr @nothing
+  %end_text = select i1 (icmp eq ptr (call ptr @strpbrk(ptr %to, ptr @not_whole)), null), ptr @point, ptr @nothing
   %wide = sext i32 %n4 to i64
   %left = sub i64 %room, %wide
   %n5 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to[i8 %wide], i64 %left, ptr @show_text, ptr %end_text)
   %n6 = add i32 %n4, %n5
 done:
   %n = phi i32 [ %n1, %signed ], [ %n2, %unsigned ], [ %n3, %truth ], [ %n6, %whole ]
-  %length = sext i32 %n to i64
-  ret i64 %length
+  ret i64 (sext i32 %n to i64)
 }

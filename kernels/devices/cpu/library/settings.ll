@@ -1,15 +1,5 @@
 ; Thresholds, sizes and numbers of threads by name, from the caller or a tuning file.
 
-declare i32 @strncmp(ptr, ptr, i64)
-declare i64 @strlen(ptr)
-declare i64 @strspn(ptr, ptr)
-declare i64 @strcspn(ptr, ptr)
-declare i64 @strtol(ptr, ptr, i32)
-declare ptr @fopen(ptr, ptr)
-declare ptr @fgets(ptr, i32, ptr)
-declare void @rewind(ptr)
-declare i32 @fclose(ptr)
-
 @reading = internal constant [2 x i8] c"r\00"
 @digits = internal constant [11 x i8] c"0123456789\00"
 @line_ends = internal constant [3 x i8] c"\0D\0A\00"
@@ -23,27 +13,19 @@ define i64 @$PROGRAM$_setting_count() {
 
 ; The name of setting number %k; null if there is none of that number.
 define ptr @$PROGRAM$_setting_name(i64 %k) {
-  goto %none if icmp uge i64 %k, $SETTINGS$
-  %name = load ptr, ptr @soac_settings[%k]->Setting.name
-  ret ptr %name
-none:
-  ret ptr null
+  ret ptr null if icmp uge i64 %k, $SETTINGS$
+  ret ptr (load ptr, ptr @soac_settings[%k]->Setting.name)
 }
 
 ; What a setting is; 1 if the program has none of this name.
 define i32 @$PROGRAM$_get(ptr %context, ptr %name, ptr %value) {
-  %length = call i64 @strlen(ptr %name)
-  %k = call i64 @setting_number(ptr %name, i64 %length)
+  %k = call i64 @setting_number(ptr %name, i64 (call i64 @strlen(ptr %name)))
   goto %fail if icmp sge i64 %k, $SETTINGS$
   %choice = load %Choice, ptr %context->Context.choices[%k]
-  %is_set = extractvalue %Choice %choice, $Choice.is_set$
-  %unset = icmp eq i64 %is_set, 0
   %said = load i64, ptr @soac_settings[%k]->Setting.default
-  %threads = load i64, ptr %context->Context.threads
-  %of_threads = icmp eq i64 %said, $OF_THREADS$
-  %default = select i1 %of_threads, i64 %threads, i64 %said
+  %default = select i1 (icmp eq i64 %said, $OF_THREADS$), i64 (load i64, ptr %context->Context.threads), i64 %said
   %chosen = extractvalue %Choice %choice, $Choice.value$
-  %found = select i1 %unset, i64 %default, i64 %chosen
+  %found = select i1 (icmp eq i64 (extractvalue %Choice %choice, $Choice.is_set$), 0), i64 %default, i64 %chosen
   store i64 %found, ptr %value
   ret i32 0
 fail:
@@ -53,10 +35,8 @@ fail:
 
 ; Set what the next calls run with; 1 if the program has no setting of this name, or the value is negative.
 define i32 @$PROGRAM$_set(ptr %context, ptr %name, i64 %value) {
-  %length = call i64 @strlen(ptr %name)
-  %k = call i64 @setting_number(ptr %name, i64 %length)
-  goto %fail if icmp sge i64 %k, $SETTINGS$
-  goto %fail if icmp slt i64 %value, 0
+  %k = call i64 @setting_number(ptr %name, i64 (call i64 @strlen(ptr %name)))
+  goto %fail if icmp sge i64 %k, $SETTINGS$ || icmp slt i64 %value, 0
   call void @choose(ptr %context, i64 %k, i64 %value)
   ret i32 0
 fail:
@@ -67,32 +47,24 @@ fail:
 define internal void @choose(ptr %context, i64 %k, i64 %value) {
   store %Choice { i64 0, i64 1 }, ptr %context->Context.choices[%k]
   store i64 %value, ptr %context->Context.choices[%k]
-  ret void
 }
 
 ; What the program was built with.
 define internal void @preset(ptr %context) {
   for %k < $SETTINGS$ {
-    %setting = load %Setting, ptr @soac_settings[%Setting %k]
-    %value = extractvalue %Setting %setting, $Setting.preset$
-    %is_set = extractvalue %Setting %setting, $Setting.is_set$
+    %value = load i64, ptr @soac_settings[%k]->Setting.preset
     %with_value = insertvalue %Choice zeroinitializer, i64 %value, $Choice.value$
-    %choice = insertvalue %Choice %with_value, i64 %is_set, $Choice.is_set$
+    %choice = insertvalue %Choice %with_value, i64 (load i64, ptr @soac_settings[%k]->Setting.is_set), $Choice.is_set$
     store %Choice %choice, ptr %context->Context.choices[%k]
   }
-  ret void
 }
 
 ; The number of the setting with this name of %length bytes; how many there are if there is none.
 define internal i64 @setting_number(ptr %name, i64 %length) {
   for %k < $SETTINGS$ {
     %other = load ptr, ptr @soac_settings[%k]->Setting.name
-    %other_length = call i64 @strlen(ptr %other)
-    %as_long = icmp eq i64 %other_length, %length
-    %differs = call i32 @strncmp(ptr %other, ptr %name, i64 %length)
-    %agrees = icmp eq i32 %differs, 0
-    %same = and i1 %as_long, %agrees
-    goto %done if %same
+    %as_long = icmp eq i64 (call i64 @strlen(ptr %other)), %length
+    goto %done if and i1 %as_long, (icmp eq i32 (call i32 @strncmp(ptr %other, ptr %name, i64 %length)), 0)
   }
 done:
   ret i64 %k
@@ -125,7 +97,6 @@ unreadable:
 define internal void @place_in_file(ptr %context, i64 %line) {
   store ptr %context->Context.path, ptr %context->Failure.file
   store i64 %line, ptr %context->Failure.line
-  ret void
 }
 
 ; The number of the first line that is wrong, 0 if none is; the settings of a context take what they say, if there is one.
@@ -134,44 +105,26 @@ define internal i64 @read_lines(ptr %context, ptr %file) {
   %checks = icmp eq ptr %context, null
 each:
   %number = phi i64 [ 1, %entry ], [ %next, %split ], [ %next, %known ], [ %next, %put ]
-  %line = call ptr @fgets(ptr %text, i32 $MESSAGE$, ptr %file)
-  goto %done if icmp eq ptr %line, null
+  ret i64 0 if icmp eq ptr (call ptr @fgets(ptr %text, i32 $MESSAGE$, ptr %file)), null
 split:
   %next = add i64 %number, 1
   %length = call i64 @strcspn(ptr %text, ptr @line_ends)
-  %spaces = call i64 @strspn(ptr %text, ptr @blanks)
-  goto %each if icmp uge i64 %spaces, %length
+  goto %each if icmp uge i64 (call i64 @strspn(ptr %text, ptr @blanks)), %length
   %name_length = call i64 @strcspn(ptr %text, ptr @equals)
   %word = call i64 @strcspn(ptr %text, ptr @blanks)
-  %sign = getelementptr i8, ptr %text, i64 %name_length
-  %value_text = getelementptr i8, ptr %sign, i64 1
-  %has_value = icmp ult i64 %name_length, %length
-  %first = select i1 %has_value, ptr %value_text, ptr %sign
+  %value_text = getelementptr i8, ptr %text[i8 %name_length], i64 1
+  %first = select i1 (icmp ult i64 %name_length, %length), ptr %value_text, ptr %text[i8 %name_length]
   %digits = call i64 @strspn(ptr %first, ptr @digits)
-  %before = add i64 %name_length, 1
-  %after = add i64 %before, %digits
-  %named = icmp ne i64 %name_length, 0
-  %one_word = icmp eq i64 %word, %length
-  %whole = icmp eq i64 %after, %length
-  %some_digits = icmp ne i64 %digits, 0
-  %few_digits = icmp ule i64 %digits, 19
-  %shaped = and i1 %named, %one_word
-  %valued = and i1 %whole, %some_digits
-  %sized = and i1 %valued, %few_digits
-  %right = and i1 %shaped, %sized
-  goto %wrong unless %right
+  %whole = icmp eq i64 (add i64 (add i64 %name_length, 1), %digits), %length
+  %sized = and i1 (and i1 %whole, (icmp ne i64 %digits, 0)), (icmp ule i64 %digits, 19)
+  goto %wrong unless and i1 (and i1 (icmp ne i64 %name_length, 0), (icmp eq i64 %word, %length)), %sized
 known:
   %value = call i64 @strtol(ptr %value_text, ptr null, i32 10)
   %k = call i64 @setting_number(ptr %text, i64 %name_length)
-  %ours = icmp slt i64 %k, $SETTINGS$
-  %takes = xor i1 %checks, true
-  %wanted = and i1 %ours, %takes
-  goto %each unless %wanted
+  goto %each unless and i1 (icmp slt i64 %k, $SETTINGS$), (xor i1 %checks, true)
 put:
   call void @choose(ptr %context, i64 %k, i64 %value)
   br label %each
 wrong:
   ret i64 %number
-done:
-  ret i64 0
 }

@@ -15,14 +15,4 @@
 %Failure = type { ptr, ptr, ptr, i64, i64, ptr, ptr, ptr }  ; code message file line column calls kinds values -- in the header
 %Context = type { %Failure, i64, ptr, i64, ptr, [$ENTRIES$ x ptr], [$SETTINGS$ x %Choice], [128 x i8], [$MESSAGE$ x i8], [$MESSAGE$ x i8], [$MESSAGE$ x i8] }  ; failure failed target threads arenas states choices lock message path called
 
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare i64 @llvm.smin.i64(i64, i64)
-declare i64 @llvm.smax.i64(i64, i64)
-declare ptr @calloc(i64, i64)
-declare void @free(ptr)
-declare i32 @strcmp(ptr, ptr)
 declare i32 @snprintf(ptr, i64, ptr, ...)
-declare i32 @pthread_mutex_init(ptr, ptr)
-declare i32 @pthread_mutex_lock(ptr)
-declare i32 @pthread_mutex_unlock(ptr)
-declare i32 @pthread_mutex_destroy(ptr)

@@ -7,42 +7,21 @@ define internal { i32, i32, i32, i32 } @ask(i32 %function) {
 }
 
 define internal i1 @has(i32 %word, i32 %mask) {
-  %there = and i32 %word, %mask
-  %all = icmp eq i32 %there, %mask
-  ret i1 %all
+  ret i1 (icmp eq i32 (and i32 %word, %mask), %mask)
 }
 
 define i64 @soac_library_level() {
-  %first = call { i32, i32, i32, i32 } @ask(i32 0)
-  %most = extractvalue { i32, i32, i32, i32 } %first, 0
-  %features = call { i32, i32, i32, i32 } @ask(i32 1)
-  %c1 = extractvalue { i32, i32, i32, i32 } %features, 2
-  %extended = call { i32, i32, i32, i32 } @ask(i32 -2147483647)
-  %c8 = extractvalue { i32, i32, i32, i32 } %extended, 2
-  %v2 = call i1 @has(i32 %c1, i32 $V2_FEATURES$)
-  %lahf = call i1 @has(i32 %c8, i32 $V2_EXTENDED$)
-  goto %one unless %v2
-  goto %one unless %lahf
-  %v3 = call i1 @has(i32 %c1, i32 $V3_FEATURES$)
-  %lzcnt = call i1 @has(i32 %c8, i32 $V3_EXTENDED$)
-  goto %two unless %v3
-  goto %two unless %lzcnt
-  goto %two if icmp ult i32 %most, 7
+  %most = extractvalue { i32, i32, i32, i32 } (call { i32, i32, i32, i32 } @ask(i32 0)), 0
+  %c1 = extractvalue { i32, i32, i32, i32 } (call { i32, i32, i32, i32 } @ask(i32 1)), 2
+  %c8 = extractvalue { i32, i32, i32, i32 } (call { i32, i32, i32, i32 } @ask(i32 -2147483647)), 2
+  ret i64 1 unless call i1 @has(i32 %c1, i32 $V2_FEATURES$) && call i1 @has(i32 %c8, i32 $V2_EXTENDED$)
+  ret i64 2 unless call i1 @has(i32 %c1, i32 $V3_FEATURES$) && call i1 @has(i32 %c8, i32 $V3_EXTENDED$)
+  ret i64 2 if icmp ult i32 %most, 7
   %kept = call { i32, i32 } asm sideeffect "xgetbv", "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}"(i32 0)
   %registers = extractvalue { i32, i32 } %kept, 0
-  %more = call { i32, i32, i32, i32 } @ask(i32 7)
-  %b7 = extractvalue { i32, i32, i32, i32 } %more, 1
-  %avx2 = call i1 @has(i32 %b7, i32 $V3_MORE$)
-  %keeps3 = call i1 @has(i32 %registers, i32 $V3_REGISTERS$)
-  goto %two unless %avx2
-  goto %two unless %keeps3
+  %b7 = extractvalue { i32, i32, i32, i32 } (call { i32, i32, i32, i32 } @ask(i32 7)), 1
+  ret i64 2 unless call i1 @has(i32 %b7, i32 $V3_MORE$) && call i1 @has(i32 %registers, i32 $V3_REGISTERS$)
   %avx512 = call i1 @has(i32 %b7, i32 $V4_MORE$)
-  %keeps4 = call i1 @has(i32 %registers, i32 $V4_REGISTERS$)
-  %is4 = and i1 %avx512, %keeps4
-  %level = select i1 %is4, i64 4, i64 3
+  %level = select i1 (and i1 %avx512, (call i1 @has(i32 %registers, i32 $V4_REGISTERS$))), i64 4, i64 3
   ret i64 %level
-two:
-  ret i64 2
-one:
-  ret i64 1
 }

@@ -12,12 +12,17 @@ An operand may be a place, whose address is computed before the instruction (`ad
     load %Entry, ptr @soac_entries[%Entry %k] an element of another type
     store ptr %x, ptr %rows[%k]->Row.slots[3] a field of an element, a word of an array that is a field
 
-So may a function that is called: `call i32 *%gpu->Gpu.wait(ptr %stream)` loads it. Where a block has no end, it goes on
-with the next one, and the first is `entry` (`branched`):
+So may a function that is called: `call i32 *%gpu->Gpu.wait(ptr %stream)` loads it. An operand may be an instruction in
+parentheses, which is executed before (`unnested`): `ret i64 (sext i32 (load i32, ptr %found) to i64)`. Where a block
+has no end, it goes on with the next one, the last one returns, and the first is `entry` (`branched`):
 
-    goto %fail unless %fine                   else the next line; `if` and `unless` take a value or an instruction
+    goto %fail unless %fine && icmp eq ..     else the next line; `if` (with `||`) and `unless` (with `&&`) take values
+                                              and instructions
+    ret i64 0 if icmp eq i64 %count, 0        likewise
     for %k < %count { .. }                    k from 0; `%next.k` is the place behind the body
     for %k < %count, i64 %sum = 0 then %more { .. }   with a value for each turn
+
+Functions of other modules need no declaration (`declared`).
 """
 
 from __future__ import annotations
@@ -144,11 +149,6 @@ POOL = {
 PAUSES = {"x86_64": "llvm.x86.sse2.pause()", "i686": "llvm.x86.sse2.pause()"}
 """The instruction that says to a processor that a thread waits."""
 
-DECLARE_STACK = """declare ptr @pthread_self()
-declare i32 @pthread_getattr_np(ptr, ptr)
-declare i32 @pthread_attr_getstack(ptr, ptr, ptr)
-declare i32 @pthread_attr_destroy(ptr)"""
-
 ASK_STACK = """%self = call ptr @pthread_self()
   %error = call i32 @pthread_getattr_np(ptr %self, ptr %attributes)
   %is_here = icmp eq i32 %error, 0
@@ -168,13 +168,13 @@ def module(name: str, triple: str) -> str:
 def filled(text: str, known: Mapping[str, object]) -> str:
     """A module with its constants, `known` or numbers of fields, and addresses of places."""
     known = {**known, **dict(fields(text))}
-    return re.sub(r"\$([\w.]+)\$", lambda use: str(known[use[1]]), addressed(branched(text)))
+    return declared(re.sub(r"\$([\w.]+)\$", lambda use: str(known[use[1]]), addressed(unnested(branched(text)))))
 
 
 LABEL = re.compile(r" *([\w.]+):")
-GOTO = re.compile(r" *goto %([\w.]+) (if|unless) ([^;]*[^; ])")
+GOTO = re.compile(r" *(?:goto %([\w.]+)|(ret [^;]*?)) (if|unless) ([^;]*[^; ])")
 FOR = re.compile(r" *for %(\w+) < ([^ ,]+)(?:, (\w+) (%\w+) = (\S+) then (\S+))? {")
-ENDS = ("br ", "ret ", "switch ")
+ENDS = ("br ", "ret ", "switch ", "unreachable")
 """Instructions that end a block."""
 
 
@@ -187,8 +187,11 @@ def branched(text: str) -> str:
             if following != "entry:":
                 made.begin("entry")
         elif found := GOTO.match(line):
-            onward = LABEL.match(following)
-            made.goto(found[1], found[2], found[3], onward[1] if onward else f"on.{len(made.lines)}")
+            onward, target = LABEL.match(following), found[1] or made.returned(found[2])
+            *first, last = re.split(r" (?:&&|\|\|) ", found[4])
+            for condition in first:
+                made.goto(target, found[3], condition, f"on.{len(made.lines)}")
+            made.goto(target, found[3], last, onward[1] if onward else f"on.{len(made.lines)}")
         elif found := FOR.match(line):
             made.loop(*found.groups())
             loops.append(found[1])
@@ -197,6 +200,10 @@ def branched(text: str) -> str:
         elif found := LABEL.match(line):
             made.begin(found[1])
         else:
+            if line == "}" and made.block:
+                made.lines.append("  ret void")
+            if line == "}":
+                made.lines, made.returns = made.lines + made.returns, []
             made.lines.append(line)
             if line.lstrip().startswith(ENDS) or line == "}":
                 made.block = ""
@@ -204,10 +211,11 @@ def branched(text: str) -> str:
 
 
 class _Blocks:
-    """Lines of a module so far; `block`: the label of the block that has no end yet, or none."""
+    """Lines of a module so far; `block`: the label of the block that has no end yet, or none; `returns`: blocks for
+    the end of the function."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        self.lines, self.returns = list[str](), list[str]()
         self.block = ""
 
     def begin(self, label: str) -> None:
@@ -215,6 +223,12 @@ class _Blocks:
             self.lines.append(f"  br label %{label}")
         self.lines.append(f"{label}:")
         self.block = label
+
+    def returned(self, text: str) -> str:
+        """The label of a block that returns."""
+        label = f"ret.{len(self.lines)}"
+        self.returns += [f"{label}:", f"  {text}"]
+        return label
 
     def goto(self, target: str, word: str, condition: str, onward: str) -> None:
         if not condition.startswith("%"):
@@ -242,6 +256,26 @@ class _Blocks:
         self.lines += [f"  %after.{k} = add i64 %{k}, 1", f"  br label %each.{k}"]
         self.block = ""
         self.begin(f"end.{k}")
+
+
+OPERATIONS = (
+    "add|sub|mul|sdiv|udiv|srem|urem|and|or|xor|shl|lshr|ashr|icmp|fcmp|select|load|call|zext|sext|trunc|ptrtoint|inttoptr|"
+    "uitofp|sitofp|fptosi|fpext|fadd|fsub|fmul|fdiv|extractvalue|insertvalue|getelementptr|bitcast|shufflevector|insertelement"
+)
+NESTED = re.compile(rf"\(((?:{OPERATIONS}) [^()]*(?:\((?!(?:{OPERATIONS}) )[^()]*\)[^()]*)*)\)")
+"""An instruction in parentheses with none inside of it."""
+
+
+def unnested(text: str) -> str:
+    """A module in which each instruction in parentheses has a line of its own, before the one that it is in."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        while found := NESTED.search(line):
+            name = f"%in.{len(lines)}"
+            lines.append(f"  {name} = {found[1]}")
+            line = f"{line[: found.start()]}{name}{line[found.end() :]}"
+        lines.append(line)
+    return "\n".join(lines)
 
 
 PLACE = re.compile(r"(?<=ptr )([%@]\w+)(?=\[|->)(?:\[(?:(%?\w+) )?([^]\s]+)\])?(?:->(\w+)\.(\w+)(?:\[([^]]+)\])?)?")
@@ -272,6 +306,20 @@ def _address(
     return f"getelementptr %{struct}, ptr {base}, i64 {index or 0}, i32 ${struct}.{field}${within}"
 
 
+CALLED_FUNCTION = re.compile(r"\bcall ([^@%()]+) @([\w.]+)\((.*)\)")
+TYPE = re.compile(r"(?:^|, )(<[^>]*>|[%\w]+) ")
+
+
+def declared(text: str) -> str:
+    """A module with a declaration of each function that it calls and has not, by its first call."""
+    known = set(re.findall(r"^(?:define|declare) [^@]*@([\w.]+)\(", text, re.MULTILINE))
+    found: dict[str, str] = {}
+    for result, name, given in CALLED_FUNCTION.findall(text):
+        if name not in known:
+            found.setdefault(name, f"declare {result} @{name}({', '.join(TYPE.findall(given))})")
+    return "\n".join((text.rstrip("\n"), *found.values(), "")) if found else text
+
+
 def constants(triple: str) -> Mapping[str, object]:
     """What `$NAME$` stands for in the files: words of the state, statuses, numbers of the runtime's parts, and the
     instructions that a processor has for waiting and a system for large pages."""
@@ -281,10 +329,7 @@ def constants(triple: str) -> Mapping[str, object]:
     is_linux = "linux" in triple
     texts = {
         "PAUSE": f"call void @{pause}" if pause else "",
-        "DECLARE_PAUSE": f"declare void @{pause}" if pause else "",
         "ADVISE": "call i32 @madvise(ptr %page, i64 %pages, i32 14)" if is_linux else "",
-        "DECLARE_ADVISE": "declare i32 @madvise(ptr, i64, i32)" if is_linux else "",
-        "DECLARE_STACK": DECLARE_STACK if is_linux else "",
         "ASK_STACK": ASK_STACK if is_linux else "",
     }
     return {**words, **statuses, **MEMORY, **COPIES, **CALLS, **STACKS, **PYTHON, **POOL, **texts}

@@ -20,6 +20,7 @@ import re
 
 from ....lanes.kept_stores import KEEP, KEEP_COUNTED, KEEP_EXACTLY
 from ....llvm.convert import TO_I64
+from .assembly import branched, declared, unnested
 
 DECLARED = re.compile(r"^declare .*@llvm\.masked\..*$", re.MULTILINE)
 EIGHT = 8
@@ -46,14 +47,6 @@ LOAD = re.compile(
     r"call (<\d+ x \w+>) @llvm\.masked\.load\.v(\d+)(i8|i16)\.p0"
     r"\(ptr (.*), i32 (\d+), (<\d+ x i1>) (.*), <\d+ x \w+> zeroinitializer\)"
 )
-HELPERS = """
-declare i64 @llvm.x86.bmi.pext.64(i64, i64)
-declare i64 @llvm.x86.bmi.pdep.64(i64, i64)
-declare i64 @llvm.ctpop.i64(i64)
-declare <8 x i32> @llvm.x86.avx2.permd(<8 x i32>, <8 x i32>)
-declare <16 x i8> @llvm.x86.ssse3.pshuf.b.128(<16 x i8>, <16 x i8>)
-declare i64 @llvm.cttz.i64(i64, i1)
-"""
 
 
 def has_avx2_alone(triple: str, features: str) -> bool:
@@ -88,26 +81,17 @@ def for_avx2(text: str) -> str:
         masked[name] = _load(name, t, int(lanes), element, align)
         return f"call {t} @{name}(ptr {at}, {flags} {mask})"
 
-    def integers(found: re.Match[str]) -> str:
-        declared.append(f"declare <{found[1]} x double> @llvm.trunc.v{found[1]}f64(<{found[1]} x double>)")
-        return _near_first(*found.groups())
-
     def floats(found: re.Match[str]) -> str:
         if found[2] in short:
             return found[0]
         masked[found[1]] = _of_integers(int(found[1]))
         return f"call <{found[1]} x double> @soac.of_i64.v{found[1]}(<{found[1]} x i64> {found[2]})"
 
-    declared, masked, short = list[str](), dict[str, str](), frozenset(LENGTHENED.findall(text))
-    text = OF_INTEGERS.sub(floats, TO_INTEGERS.sub(integers, text))
+    masked, short = dict[str, str](), frozenset(LENGTHENED.findall(text))
+    text = OF_INTEGERS.sub(floats, TO_INTEGERS.sub(lambda found: _near_first(*found.groups()), text))
     text = LOAD.sub(load, STORE.sub(store, KEEPS.sub(keeps, text)))
     made += masked.values()
-    if not made and not declared:
-        return text
-    text += "".join(made)
-    needed = dict.fromkeys(line for line in (*HELPERS.split("\n"), *declared, *DECLARED.findall(text)) if line)
-    text = DECLARED.sub("", text)
-    return text + "".join(line + "\n" for line in needed if line not in text)
+    return declared(DECLARED.sub("", text) + unnested(branched("".join(made))))
 
 
 def _parts(lanes: int, element: str) -> tuple[int, int]:
@@ -117,99 +101,89 @@ def _parts(lanes: int, element: str) -> tuple[int, int]:
     return lanes // each, each
 
 
-def _part(what: str, t: str, lanes: int, k: int, each: int) -> str:
+def _part(value: str, t: str, k: int, each: int) -> str:
     """The lanes of one register out of a vector."""
     order = ", ".join(f"i32 {k * each + lane}" for lane in range(each))
-    return f"  %{what}{k} = shufflevector {t} %{what}, {t} poison, <{each} x i32> <{order}>"
+    return f"(shufflevector {t} {value}, {t} poison, <{each} x i32> <{order}>)"
 
 
 def _store(name: str, t: str, lanes: int, element: str, align: str) -> str:
     """The function that stores those lanes of a vector that are on."""
     parts, each = _parts(lanes, element)
-    kind, of = f"v{each}{element}", t.split(" x ")[1].rstrip(">")
-    own = f"<{each} x {of}>"
-    code = [f"define internal void @{name}({t} %x, ptr %to, <{lanes} x i1> %keep) alwaysinline {{"]
-    for k in range(parts):
-        code += [
-            _part("x", t, lanes, k, each),
-            _part("keep", f"<{lanes} x i1>", lanes, k, each),
-            f"  %to{k} = getelementptr {of}, ptr %to, i64 {k * each}",
-            f"  %bits{k} = bitcast <{each} x i1> %keep{k} to i{each}",
-            f"  switch i{each} %bits{k}, label %some{k} [ i{each} 0, label %end{k}  i{each} -1, label %all{k} ]",
-            f"all{k}:",
-            f"  store {own} %x{k}, ptr %to{k}, align {align}",
-            f"  br label %end{k}",
-            f"some{k}:",
-            f"  call void @llvm.masked.store.{kind}.p0({own} %x{k}, ptr %to{k}, i32 {align}, <{each} x i1> %keep{k})",
-            f"  br label %end{k}",
-            f"end{k}:",
-        ]
-    declared = f"declare void @llvm.masked.store.{kind}.p0({own}, ptr, i32, <{each} x i1>)"
-    return "\n".join(["", *code, "  ret void", "}", declared, ""])
+    of = t.split(" x ")[1].rstrip(">")
+    own, mask, masked = f"<{each} x {of}>", f"<{each} x i1>", f"@llvm.masked.store.v{each}{element}.p0"
+    stores = "".join(
+        f"  call void @{name}.one({own} {_part('%x', t, k, each)}, ptr (getelementptr {of}, ptr %to, i64 {k * each}), "
+        f"{mask} {_part('%keep', f'<{lanes} x i1>', k, each)})\n"
+        for k in range(parts)
+    )
+    return f"""
+define internal void @{name}.one({own} %x, ptr %to, {mask} %keep) alwaysinline {{
+  switch i{each} (bitcast {mask} %keep to i{each}), label %some [ i{each} 0, label %end  i{each} -1, label %all ]
+all:
+  store {own} %x, ptr %to, align {align}
+  br label %end
+some:
+  call void {masked}({own} %x, ptr %to, i32 {align}, {mask} %keep)
+end:
+}}
+
+define internal void @{name}({t} %x, ptr %to, <{lanes} x i1> %keep) alwaysinline {{
+{stores}}}
+"""
 
 
 def _load(name: str, t: str, lanes: int, element: str, align: str) -> str:
     """The function that loads those lanes of a vector that are on; others are 0."""
     parts, each = _parts(lanes, element)
-    kind, own = f"v{each}{element}", f"<{each} x {element}>"
-    code = [
-        f"define internal {t} @{name}(ptr %at, <{lanes} x i1> %keep) alwaysinline {{",
-        "  br label %from0",
-        "from0:",
-    ]
-    for k in range(parts):
-        code += [
-            _part("keep", f"<{lanes} x i1>", lanes, k, each),
-            f"  %at{k} = getelementptr {element}, ptr %at, i64 {k * each}",
-            f"  %bits{k} = bitcast <{each} x i1> %keep{k} to i{each}",
-            f"  switch i{each} %bits{k}, label %some{k} [ i{each} 0, label %end{k}  i{each} -1, label %all{k} ]",
-            f"all{k}:",
-            f"  %whole{k} = load {own}, ptr %at{k}, align {align}",
-            f"  br label %end{k}",
-            f"some{k}:",
-            f"  %part{k} = call {own} @llvm.masked.load.{kind}.p0"
-            f"(ptr %at{k}, i32 {align}, <{each} x i1> %keep{k}, {own} zeroinitializer)",
-            f"  br label %end{k}",
-            f"end{k}:",
-            f"  %x{k} = phi {own} [ zeroinitializer, %from{k} ], [ %whole{k}, %all{k} ], [ %part{k}, %some{k} ]",
-            f"  br label %from{k + 1}",
-            f"from{k + 1}:",
-        ]
-    value, width = "%x0", each
-    level = [f"%x{k}" for k in range(parts)]
-    while len(level) > 1:
-        both = ", ".join(f"i32 {lane}" for lane in range(2 * width))
-        joined = [f"%j{width}.{k}" for k in range(len(level) // 2)]
-        code += [
-            f"  {one} = shufflevector <{width} x {element}> {level[2 * k]}, <{width} x {element}> {level[2 * k + 1]}, "
-            f"<{2 * width} x i32> <{both}>"
-            for k, one in enumerate(joined)
-        ]
-        level, width = joined, 2 * width
-        value = level[0]
-    declared = f"declare {own} @llvm.masked.load.{kind}.p0(ptr, i32, <{each} x i1>, {own})"
-    return "\n".join(["", *code, f"  ret {t} {value}", "}", declared, ""])
+    own, mask, masked = f"<{each} x {element}>", f"<{each} x i1>", f"@llvm.masked.load.v{each}{element}.p0"
+    loads = "".join(
+        f"  %x{k} = call {own} @{name}.one(ptr (getelementptr {element}, ptr %at, i64 {k * each}), "
+        f"{mask} {_part('%keep', f'<{lanes} x i1>', k, each)})\n"
+        for k in range(parts)
+    )
+    return f"""
+define internal {own} @{name}.one(ptr %at, {mask} %keep) alwaysinline {{
+  switch i{each} (bitcast {mask} %keep to i{each}), label %some [ i{each} 0, label %end  i{each} -1, label %all ]
+all:
+  %whole = load {own}, ptr %at, align {align}
+  br label %end
+some:
+  %part = call {own} {masked}(ptr %at, i32 {align}, {mask} %keep, {own} zeroinitializer)
+end:
+  %x = phi {own} [ zeroinitializer, %entry ], [ %whole, %all ], [ %part, %some ]
+  ret {own} %x
+}}
+
+define internal {t} @{name}(ptr %at, <{lanes} x i1> %keep) alwaysinline {{
+{loads}  ret {t} {_joined([f"%x{k}" for k in range(parts)], element, each)}
+}}
+"""
+
+
+def _joined(parts: list[str], element: str, each: int) -> str:
+    """Registers as one vector."""
+    if len(parts) == 1:
+        return parts[0]
+    half, t = len(parts) // 2, f"<{each * len(parts) // 2} x {element}>"
+    left, right = (_joined(side, element, each) for side in (parts[:half], parts[half:]))
+    order = ", ".join(f"i32 {lane}" for lane in range(each * len(parts)))
+    return f"(shufflevector {t} {left}, {t} {right}, <{each * len(parts)} x i32> <{order}>)"
 
 
 def _near_first(lanes: str, source: str, t: str, how: str) -> str:
     """The beginning of a function from floats to integers: where all are below 2^51, it ends here."""
-    wide = f"<{lanes} x double>"
-    limit, shift = f"0x{MOST_DIGITS:016X}", f"0x{SHIFT:016X}"
-    x = f"  %wide = fpext {t} %0 to {wide}\n" if source == "f32" else ""
-    return f"""define internal <{lanes} x i64> @{TO_I64}v{lanes}{source}({t} %0){how} {{
+    wide, x = f"<{lanes} x double>", f"(fpext {t} %0 to <{lanes} x double>)" if source == "f32" else "%0"
+    limit, shift = f"{'float' if source == 'f32' else 'double'} 0x{MOST_DIGITS:016X}", f"0x{SHIFT:016X}"
+    return unnested(f"""define internal <{lanes} x i64> @{TO_I64}v{lanes}{source}({t} %0){how} {{
 near:
-{x}  %size = call {t} @llvm.fabs.v{lanes}{source}({t} %0)
-  %small = fcmp olt {t} %size, splat ({"float" if source == "f32" else "double"} {limit})
-  %all = bitcast <{lanes} x i1> %small to i{lanes}
-  %each = icmp eq i{lanes} %all, -1
-  br i1 %each, label %here, label %entry
+  %small = fcmp olt {t} (call {t} @llvm.fabs.v{lanes}{source}({t} %0)), splat ({limit})
+  br i1 (icmp eq i{lanes} (bitcast <{lanes} x i1> %small to i{lanes}), -1), label %here, label %entry
 here:
-  %whole = call {wide} @llvm.trunc.v{lanes}f64({wide} {"%wide" if x else "%0"})
-  %moved = fadd {wide} %whole, splat (double {shift})
-  %bits = bitcast {wide} %moved to <{lanes} x i64>
-  %found = sub <{lanes} x i64> %bits, splat (i64 {SHIFT})
-  ret <{lanes} x i64> %found
-entry:"""
+  %whole = call {wide} @llvm.trunc.v{lanes}f64({wide} {x})
+  %bits = bitcast {wide} (fadd {wide} %whole, splat (double {shift})) to <{lanes} x i64>
+  ret <{lanes} x i64> (sub <{lanes} x i64> %bits, splat (i64 {SHIFT}))
+entry:""")
 
 
 def _of_integers(lanes: int) -> str:
@@ -217,15 +191,9 @@ def _of_integers(lanes: int) -> str:
     t, f = f"<{lanes} x i64>", f"<{lanes} x double>"
     return f"""
 define internal {f} @soac.of_i64.v{lanes}({t} %x) alwaysinline {{
-  %low = and {t} %x, splat (i64 {(1 << 32) - 1})
-  %second = or {t} %low, splat (i64 {0x433 << 52})
-  %high = lshr {t} %x, splat (i64 32)
-  %first = xor {t} %high, splat (i64 {0x453 << 52 | 1 << 31})
-  %upper = bitcast {t} %first to {f}
-  %lower = bitcast {t} %second to {f}
-  %exact = fsub {f} %upper, splat (double 0x4530000080100000)
-  %sum = fadd {f} %exact, %lower
-  ret {f} %sum
+  %upper = bitcast {t} (xor {t} (lshr {t} %x, splat (i64 32)), splat (i64 {0x453 << 52 | 1 << 31})) to {f}
+  %lower = bitcast {t} (or {t} (and {t} %x, splat (i64 {(1 << 32) - 1})), splat (i64 {0x433 << 52})) to {f}
+  ret {f} (fadd {f} (fsub {f} %upper, splat (double 0x4530000080100000)), %lower)
 }}
 """
 
@@ -233,57 +201,43 @@ define internal {f} @soac.of_i64.v{lanes}({t} %x) alwaysinline {{
 def _one_by_one(name: str, lanes: int, bits: int) -> str:
     """The function that stores the elements that are kept, and nothing else."""
     t = f"<{lanes} x i{bits}>"
-    memory = (f"%memory = alloca {t}", f"store {t} %x, ptr %memory", "br label %head")
-    element = (f"%from = getelementptr i{bits}, ptr %memory, i64 %lane", f"%element = load i{bits}, ptr %from")
+    element = f"(load i{bits}, ptr (getelementptr i{bits}, ptr %memory, i64 %lane))"
+    memory = f"%memory = alloca {t}", f"store {t} %x, ptr %memory"
     return _bit_by_bit(f"@{name}({t} %x, i64 %word, ptr %to) noinline", bits, memory, element)
 
 
 def _counted(name: str, lanes: int, bits: int, stride: int) -> str:
     """The same of elements that count with the lanes from %x on; with %many, whole vectors are stored."""
-    narrow = (f"%more = trunc i64 %steps to i{bits}",) if bits < 64 else ()
-    element = (
-        f"%steps = mul i64 %lane, {stride}",
-        *narrow,
-        f"%element = add i{bits} %x, %{'more' if narrow else 'steps'}",
-    )
+    steps = f"(mul i64 %lane, {stride})"
+    element = f"(add i{bits} %x, {f'(trunc i64 {steps} to i{bits})' if bits < 64 else steps})"
     head = f"@{name}(i{bits} %x, i64 %word, ptr %to, i1 %many) alwaysinline"
     t, each, all_bits = f"<{EIGHT} x i{bits}>", EIGHT, (1 << bits) - 1
     if lanes < each or bits == 8:
-        return _bit_by_bit(head, bits, ("br label %head",), element)
+        return _bit_by_bit(head, bits, (), element)
     code = ["br i1 %many, label %vectors, label %head", "vectors:"]
     for k in range(lanes // each):
-        vector = (
-            f"%wide{k} = zext <8 x i8> %numbers{k} to {t}",
-            f"%scaled{k} = mul {t} %wide{k}, splat (i{bits} {stride & all_bits})",
-            f"%first{k} = add i{bits} %x, {k * each * stride & all_bits}",
-            f"%one{k} = insertelement {t} poison, i{bits} %first{k}, i64 0",
-            f"%all{k} = shufflevector {t} %one{k}, {t} poison, <{each} x i32> zeroinitializer",
-            f"%front{k} = add {t} %all{k}, %scaled{k}",
-        )
-        code += [*_kept(k, each), *_numbers(k, WORD_NUMBERS), *vector, *_stored(k, f"{t} %front{k}", bits)]
+        one = f"(insertelement {t} poison, i{bits} (add i{bits} %x, {k * each * stride & all_bits}), i64 0)"
+        all_ = f"(shufflevector {t} {one}, {t} poison, <{each} x i32> zeroinitializer)"
+        scaled = f"(mul {t} (zext <8 x i8> {_numbers(k, WORD_NUMBERS)} to {t}), splat (i{bits} {stride & all_bits}))"
+        code += [*_kept(k, each), *_stored(k, f"{t} (add {t} {all_}, {scaled})", bits)]
     return _bit_by_bit(head, bits, (*code, "ret void"), element)
 
 
-def _bit_by_bit(head: str, bits: int, before: tuple[str, ...], element: tuple[str, ...]) -> str:
-    """A function of %word and %to, which stores an %element for each bit that is set, of %lane."""
-    begin, each = ("".join(f"  {line}\n" for line in lines) for lines in (before, element))
+def _bit_by_bit(head: str, bits: int, before: tuple[str, ...], element: str) -> str:
+    """A function of %word and %to, which stores an element for each bit that is set, of %lane."""
     return f"""
 define internal void {head} {{
-entry:
-{begin}head:
+{"".join(f"  {line}" + chr(10) for line in before)}head:
   %left = phi i64 [ %word, %entry ], [ %others, %keep ]
   %at = phi ptr [ %to, %entry ], [ %next, %keep ]
-  %done = icmp eq i64 %left, 0
-  br i1 %done, label %end, label %keep
+  goto %end if icmp eq i64 %left, 0
 keep:
   %lane = call i64 @llvm.cttz.i64(i64 %left, i1 true)
-{each}  store i{bits} %element, ptr %at, align 1
+  store i{bits} {element}, ptr %at, align 1
   %next = getelementptr i{bits}, ptr %at, i64 1
-  %less = sub i64 %left, 1
-  %others = and i64 %left, %less
+  %others = and i64 %left, (sub i64 %left, 1)
   br label %head
 end:
-  ret void
 }}
 """
 
@@ -294,35 +248,21 @@ def _fronts(name: str, lanes: int, bits: int) -> str:
     each, t = FRONT[bits], f"<{lanes} x i{bits}>"
     code = list[str]()
     for k in range(lanes // each):
-        order = ", ".join(f"i32 {k * each + lane}" for lane in range(each))
-        code += [*_kept(k, each), f"%part{k} = shufflevector {t} %x, {t} poison, <{each} x i32> <{order}>"]
+        part = f"<{each} x i{bits}> {_part('%x', t, k, each)}"
         match bits:
             case 8:
-                code += [
-                    f"%bytes{k} = bitcast <8 x i8> %part{k} to i64",
-                    f"%front{k} = call i64 @llvm.x86.bmi.pext.64(i64 %bytes{k}, i64 %kept{k})",
-                    *_stored(k, f"i64 %front{k}", bits),
-                ]
+                front = f"i64 (call i64 @llvm.x86.bmi.pext.64(i64 (bitcast {part} to i64), i64 %kept{k}))"
             case 16:
-                code += [
-                    *_numbers(k, BYTE_NUMBERS),
-                    f"%pairs{k} = zext <8 x i8> %numbers{k} to <8 x i16>",
-                    f"%both{k} = mul <8 x i16> %pairs{k}, splat (i16 257)",
-                    f"%places{k} = add <8 x i16> %both{k}, splat (i16 256)",
-                    f"%order{k} = bitcast <8 x i16> %places{k} to <16 x i8>",
-                    f"%bytes{k} = bitcast <8 x i16> %part{k} to <16 x i8>",
-                    f"%front{k} = call <16 x i8> @llvm.x86.ssse3.pshuf.b.128(<16 x i8> %bytes{k}, <16 x i8> %order{k})",
-                    *_stored(k, f"<16 x i8> %front{k}", bits),
-                ]
+                both = f"(mul <8 x i16> (zext <8 x i8> {_numbers(k, BYTE_NUMBERS)} to <8 x i16>), splat (i16 257))"
+                order = f"(bitcast <8 x i16> (add <8 x i16> {both}, splat (i16 256)) to <16 x i8>)"
+                moved = f"<16 x i8> (bitcast {part} to <16 x i8>), <16 x i8> {order}"
+                front = f"<16 x i8> (call <16 x i8> @llvm.x86.ssse3.pshuf.b.128({moved}))"
             case _:
-                code += [
-                    *_numbers(k, WORD_NUMBERS),
-                    f"%order{k} = zext <8 x i8> %numbers{k} to <8 x i32>",
-                    f"%words{k} = bitcast <{each} x i{bits}> %part{k} to <8 x i32>",
-                    f"%front{k} = call <8 x i32> @llvm.x86.avx2.permd(<8 x i32> %words{k}, <8 x i32> %order{k})",
-                    *_stored(k, f"<8 x i32> %front{k}", bits),
-                ]
-    lines = "".join(f"  {line}\n" for line in (*code, "ret void"))
+                order = f"(zext <8 x i8> {_numbers(k, WORD_NUMBERS)} to <8 x i32>)"
+                moved = f"<8 x i32> (bitcast {part} to <8 x i32>), <8 x i32> {order}"
+                front = f"<8 x i32> (call <8 x i32> @llvm.x86.avx2.permd({moved}))"
+        code += [*_kept(k, each), *_stored(k, front, bits)]
+    lines = "".join(f"  {line}\n" for line in code)
     return f"\ndefine internal void @{name}({t} %x, i64 %word, ptr %to) alwaysinline {{\n{lines}}}\n"
 
 
@@ -330,24 +270,18 @@ def _kept(k: int, each: int) -> tuple[str, ...]:
     """The bits of part `k` of a word, and as many bytes, or pairs of bytes, that are all ones where they are set."""
     spread, times = (0x0001000100010001, 0xFFFF) if each == 4 else (0x0101010101010101, 0xFF)
     return (
-        f"%late{k} = lshr i64 %word, {k * each}",
-        f"%mask{k} = and i64 %late{k}, {(1 << each) - 1}",
-        f"%spread{k} = call i64 @llvm.x86.bmi.pdep.64(i64 %mask{k}, i64 {spread})",
-        f"%kept{k} = mul i64 %spread{k}, {times}",
+        f"%mask{k} = and i64 (lshr i64 %word, {k * each}), {(1 << each) - 1}",
+        f"%kept{k} = mul i64 (call i64 @llvm.x86.bmi.pdep.64(i64 %mask{k}, i64 {spread})), {times}",
     )
 
 
-def _numbers(k: int, numbers: int) -> tuple[str, ...]:
+def _numbers(k: int, numbers: int) -> str:
     """The numbers of what is kept of a part, first of all."""
-    packed = f"%packed{k} = call i64 @llvm.x86.bmi.pext.64(i64 {numbers}, i64 %kept{k})"
-    return packed, f"%numbers{k} = bitcast i64 %packed{k} to <8 x i8>"
+    return f"(bitcast i64 (call i64 @llvm.x86.bmi.pext.64(i64 {numbers}, i64 %kept{k})) to <8 x i8>)"
 
 
 def _stored(k: int, front: str, bits: int) -> tuple[str, ...]:
     """The front of a part is stored, and what comes next has its place."""
     to = f"%to{k}" if k else "%to"
-    return (
-        f"store {front}, ptr {to}, align 1",
-        f"%count{k} = call i64 @llvm.ctpop.i64(i64 %mask{k})",
-        f"%to{k + 1} = getelementptr i{bits}, ptr {to}, i64 %count{k}",
-    )
+    count = f"(call i64 @llvm.ctpop.i64(i64 %mask{k}))"
+    return f"store {front}, ptr {to}, align 1", f"%to{k + 1} = getelementptr i{bits}, ptr {to}, i64 {count}"

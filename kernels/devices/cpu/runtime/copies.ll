@@ -13,34 +13,19 @@
 @moved = internal global [$BULK$ x i64] zeroinitializer
 @need = internal global ptr null
 
-declare i64 @soac_host_run(ptr, ptr, ptr, i64, i1, i64)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare i64 @llvm.cttz.i64(i64, i1)
-declare i64 @llvm.smax.i64(i64, i64)
-
 ; What gives a kernel by its number.
 define void @soac_host_need_by(ptr %function) {
   store ptr %function, ptr @need
-  ret void
 }
 
 ; Is code of little effort good for this number of bytes? In the first call that needs the kernel, while they are few.
 define internal i1 @is_little(ptr %state, i64 %number, i64 %bytes) {
   %before = atomicrmw add ptr @moved[%number], i64 %bytes monotonic
-  %after = add i64 %before, %bytes
-  goto %no if icmp ugt i64 %after, $LITTLE$
-  %calls = load i64, ptr %state[$CALLS_WORD$]
-  %high = shl i64 %calls, 48
-  %low = ptrtoint ptr %state to i64
-  %call = xor i64 %high, %low
+  ret i1 false if icmp ugt i64 (add i64 %before, %bytes), $LITTLE$
+  %call = xor i64 (shl i64 (load i64, ptr %state[$CALLS_WORD$]), 48), (ptrtoint ptr %state to i64)
   %exchanged = cmpxchg ptr @first[%number], i64 0, i64 %call monotonic monotonic
-  %first = extractvalue { i64, i1 } %exchanged, 0
-  %is_none = extractvalue { i64, i1 } %exchanged, 1
-  %is_same = icmp eq i64 %first, %call
-  %is_first = or i1 %is_none, %is_same
-  ret i1 %is_first
-no:
-  ret i1 false
+  %is_same = icmp eq i64 (extractvalue { i64, i1 } %exchanged, 0), %call
+  ret i1 (or i1 (extractvalue { i64, i1 } %exchanged, 1), %is_same)
 }
 
 ; A kernel by its number, for this number of bytes. Where there is none, the call that %state is of has failed.
@@ -49,18 +34,15 @@ define internal ptr @kernel(ptr %state, i64 %whole, i64 %bytes) {
   goto %fine if icmp ne ptr %best, null
 choose:
   %slot = alloca ptr, align 8
-  %little = call i1 @is_little(ptr %state, i64 %whole, i64 %bytes)
-  %quick = add i64 %whole, $BULK$
-  %number = select i1 %little, i64 %quick, i64 %whole
-  %place = getelementptr ptr, ptr @kernels, i64 %number
-  %known = load atomic ptr, ptr %place acquire, align 8
+  %number = select i1 (call i1 @is_little(ptr %state, i64 %whole, i64 %bytes)), i64 (add i64 %whole, $BULK$), i64 %whole
+  %known = load atomic ptr, ptr @kernels[ptr %number] acquire, align 8
   goto %fine if icmp ne ptr %known, null
 ask:
   %function = load ptr, ptr @need
   store ptr null, ptr %slot
   call void %function(i64 %number, ptr %slot)
   %made = load ptr, ptr %slot
-  store atomic ptr %made, ptr %place release, align 8
+  store atomic ptr %made, ptr @kernels[ptr %number] release, align 8
   goto %fine if icmp ne ptr %made, null
 fail:
   store i64 1, ptr %state[$LOST_WORD$]
@@ -72,14 +54,12 @@ fine:
 ; target[..] = source[..], elementwise, of the target's sizes; the two do not overlap. Dimensions that lie one behind
 ; the other on both sides become one axis; rows that the source has backwards are taken from their ends. What is large is shared out among the threads of the call.
 define void @soac_host_copy(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element) {
-  %room = add i64 %rank, 2
-  %axes = alloca %Axis, i64 %room
+  %axes = alloca %Axis, i64 (add i64 %rank, 2)
   %job = alloca %Copy, align 8
   %log = call i64 @llvm.cttz.i64(i64 %element, i1 true)
   %sizes = getelementptr %Array, ptr %target, i32 0, i32 $Array.sizes$
-  %source_sizes = getelementptr %Array, ptr %source, i32 0, i32 $Array.sizes$
   %to_strides = getelementptr i64, ptr %sizes, i64 %rank
-  %from_strides = getelementptr i64, ptr %source_sizes, i64 %rank
+  %from_strides = getelementptr i64, ptr (getelementptr %Array, ptr %source, i32 0, i32 $Array.sizes$), i64 %rank
 collect:
   %left = phi i64 [ %rank, %entry ], [ %k, %collected ]
   %count = phi i64 [ 0, %entry ], [ %count1, %collected ]
@@ -89,47 +69,31 @@ collect:
   goto %pad if icmp sle i64 %left, 0
   %k = sub i64 %left, 1
   %size = load i64, ptr %sizes[%k]
-  goto %done if icmp sle i64 %size, 0
+  ret void if icmp sle i64 %size, 0
 some:
   goto %collected if icmp eq i64 %size, 1
   %to_bytes = load i64, ptr %to_strides[%k]
   %to_step = ashr exact i64 %to_bytes, %log
   %from_bytes = load i64, ptr %from_strides[%k]
   %from_step = ashr exact i64 %from_bytes, %log
-  %falls = icmp eq i64 %from_step, -1
-  %is_row = icmp ne i64 %to_step, 1
-  %turns = and i1 %falls, %is_row
-  %to_back = sub i64 0, %to_step
-  %to = select i1 %turns, i64 %to_back, i64 %to_step
+  %turns = and i1 (icmp eq i64 %from_step, -1), (icmp ne i64 %to_step, 1)
+  %to = select i1 %turns, i64 (sub i64 0, %to_step), i64 %to_step
   %from = select i1 %turns, i64 1, i64 %from_step
-  %before_end = sub i64 %size, 1
-  %way = select i1 %turns, i64 %before_end, i64 0
-  %to_way = mul i64 %way, %to_bytes
-  %from_way = mul i64 %way, %from_bytes
-  %to_moved2 = add i64 %to_moved, %to_way
-  %from_moved2 = add i64 %from_moved, %from_way
-  %new = getelementptr %Axis, ptr %axes, i64 %count
+  %way = select i1 %turns, i64 (sub i64 %size, 1), i64 0
+  %to_moved2 = add i64 %to_moved, (mul i64 %way, %to_bytes)
+  %from_moved2 = add i64 %from_moved, (mul i64 %way, %from_bytes)
   goto %push if icmp eq i64 %count, 0
-  %last = getelementptr %Axis, ptr %new, i64 -1
-  %inner = load %Axis, ptr %last
-  %inner_size = extractvalue %Axis %inner, $Axis.size$
-  %inner_to = extractvalue %Axis %inner, $Axis.to$
-  %inner_from = extractvalue %Axis %inner, $Axis.from$
-  %to_span = mul i64 %inner_size, %inner_to
-  %from_span = mul i64 %inner_size, %inner_from
-  %to_joins = icmp eq i64 %to_span, %to
-  %from_joins = icmp eq i64 %from_span, %from
-  %joins = and i1 %to_joins, %from_joins
-  goto %push unless %joins
+  %last = getelementptr %Axis, ptr %axes[%Axis %count], i64 -1
+  %inner_size = load i64, ptr %last->Axis.size
+  %to_joins = icmp eq i64 (mul i64 %inner_size, (load i64, ptr %last->Axis.to)), %to
+  %from_joins = icmp eq i64 (mul i64 %inner_size, (load i64, ptr %last->Axis.from)), %from
+  goto %push unless and i1 %to_joins, %from_joins
 join:
-  %joined = mul i64 %inner_size, %size
-  store i64 %joined, ptr %last->Axis.size
+  store i64 (mul i64 %inner_size, %size), ptr %last->Axis.size
   br label %collected
 push:
-  %sized = insertvalue %Axis poison, i64 %size, $Axis.size$
-  %half = insertvalue %Axis %sized, i64 %to, $Axis.to$
-  %axis = insertvalue %Axis %half, i64 %from, $Axis.from$
-  store %Axis %axis, ptr %new
+  %half = insertvalue %Axis (insertvalue %Axis poison, i64 %size, $Axis.size$), i64 %to, $Axis.to$
+  store %Axis (insertvalue %Axis %half, i64 %from, $Axis.from$), ptr %axes[%Axis %count]
   %pushed = add i64 %count, 1
 collected:
   %count1 = phi i64 [ %count, %some ], [ %count, %join ], [ %pushed, %push ]
@@ -141,17 +105,10 @@ pad:
   %end = getelementptr %Axis, ptr %axes, i64 %count
   store %Axis { i64 1, i64 1, i64 1 }, ptr %end
   store %Axis { i64 1, i64 1, i64 1 }, ptr %end[%Axis 1]
-  %to_first = load ptr, ptr %target->Array.data
-  %start = getelementptr i8, ptr %to_first, i64 %to_moved
-  %from_first = load ptr, ptr %source->Array.data
-  %origin = getelementptr i8, ptr %from_first, i64 %from_moved
-  %large = icmp uge i64 %bytes, $SHARED$
-  %innermost_to = load i64, ptr %axes->Axis.to
-  %innermost_from = load i64, ptr %axes->Axis.from
-  goto %launch if icmp ne i64 %innermost_to, 1
-  goto %launch if icmp ne i64 %innermost_from, 1
-  goto %launch if icmp ugt i64 %count, 1
-  goto %launch if %large
+  %start = getelementptr i8, ptr (load ptr, ptr %target->Array.data), i64 %to_moved
+  %origin = getelementptr i8, ptr (load ptr, ptr %source->Array.data), i64 %from_moved
+  goto %launch if icmp ne i64 (load i64, ptr %axes->Axis.to), 1 || icmp ne i64 (load i64, ptr %axes->Axis.from), 1
+  goto %launch if icmp ugt i64 %count, 1 || icmp uge i64 %bytes, $SHARED$
   call void @llvm.memcpy.p0.p0.i64(ptr %start, ptr %origin, i64 %bytes, i1 false)
   ret void
 launch:
@@ -166,18 +123,10 @@ chosen:
   %is_turned = phi i1 [ false, %launch ], [ %can_turn, %other ]
   %columns = load %Axis, ptr %axes
   %rows = load %Axis, ptr %axes[%Axis 1]
-  %others = sub i64 %count, 2
-  %outer = call i64 @llvm.smax.i64(i64 %others, i64 0)
-  %exceeds = icmp uge i64 %bytes, $FAR_BYTES$
-  %begin = ptrtoint ptr %start to i64
-  %row_step = extractvalue %Axis %rows, $Axis.to$
-  %row_bytes = shl i64 %row_step, %log
-  %beginnings = or i64 %begin, %row_bytes
-  %in_line = urem i64 %beginnings, $LINE$
-  %aligned = icmp eq i64 %in_line, 0
-  %whole_lines = select i1 %is_turned, i1 %aligned, i1 true
-  %past = and i1 %exceeds, %whole_lines
-  %far = zext i1 %past to i64
+  %outer = call i64 @llvm.smax.i64(i64 (sub i64 %count, 2), i64 0)
+  %beginnings = or i64 (ptrtoint ptr %start to i64), (shl i64 (extractvalue %Axis %rows, $Axis.to$), %log)
+  %whole_lines = select i1 %is_turned, i1 (icmp eq i64 (urem i64 %beginnings, $LINE$), 0), i1 true
+  %far = zext i1 (and i1 (icmp uge i64 %bytes, $FAR_BYTES$), %whole_lines) to i64
   store %Copy zeroinitializer, ptr %job
   store ptr %start, ptr %job->Copy.to
   store ptr %origin, ptr %job->Copy.from
@@ -186,121 +135,78 @@ chosen:
   store %Axis %rows, ptr %job->Copy.rows
   store i64 %outer, ptr %job->Copy.outer
   store i64 %far, ptr %job->Copy.far
-  %chunk = udiv i64 $CHUNK$, %element
-  %down = udiv i64 $DOWN$, %element
-  %width = select i1 %is_turned, i64 $BAND$, i64 %chunk
-  %height = select i1 %is_turned, i64 %down, i64 $ROWS$
+  %height = select i1 %is_turned, i64 (udiv i64 $DOWN$, %element), i64 $ROWS$
   %column_count = extractvalue %Axis %columns, $Axis.size$
   %row_count = extractvalue %Axis %rows, $Axis.size$
-  %across = call i64 @parts(i64 %column_count, i64 %width)
-  %below = call i64 @parts(i64 %row_count, i64 %height)
-  %elements = udiv i64 %bytes, %element
-  %plane = mul i64 %column_count, %row_count
-  %planes = udiv i64 %elements, %plane
-  %pieces = mul i64 %across, %below
-  %blocks = mul i64 %planes, %pieces
-  %wider = sub i64 %points, $NARROWEST$
-  %fours = shl i64 %wider, 2
-  %points_group = add i64 %fours, $POINTS$
-  %dense_group = select i1 %is_thin, i64 %points_group, i64 0
-  %group = select i1 %is_turned, i64 4, i64 %dense_group
-  %number = add i64 %group, %log
+  %across = call i64 @parts(i64 %column_count, i64 (select i1 %is_turned, i64 $BAND$, i64 (udiv i64 $CHUNK$, %element)))
+  %pieces = mul i64 %across, (call i64 @parts(i64 %row_count, i64 %height))
+  %blocks = mul i64 (udiv i64 (udiv i64 %bytes, %element), (mul i64 %column_count, %row_count)), %pieces
+  %points_group = add i64 (shl i64 (sub i64 %points, $NARROWEST$), 2), $POINTS$
+  %number = add i64 (select i1 %is_turned, i64 4, i64 (select i1 %is_thin, i64 %points_group, i64 0)), %log
   call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %bytes)
-done:
-  ret void
 }
 
 ; Run all blocks of a kernel, even if somebody wants to stop meanwhile.
 define internal void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %bytes) {
   %code = call ptr @kernel(ptr %state, i64 %number, i64 %bytes)
-  goto %done if icmp eq ptr %code, null
+  ret void if icmp eq ptr %code, null
   %alone = icmp ult i64 %bytes, $SHARED$
   %stopped = call i64 @soac_host_run(ptr %state, ptr %job, ptr %code, i64 %blocks, i1 %alone, i64 $TASKS$)
-  goto %done if icmp eq i64 %stopped, 0
+  ret void if icmp eq i64 %stopped, 0
   call void %code(ptr %job, i64 0, i64 %blocks, i64 0)
-done:
-  ret void
 }
 
 ; Is the source contiguous along another axis than the target, both long enough for a tile? Then that one becomes the
 ; rows'.
 define internal i1 @turned(ptr %axes, i64 %count, i64 %side) {
-  %columns = load %Axis, ptr %axes
-  %size = extractvalue %Axis %columns, $Axis.size$
-  %to = extractvalue %Axis %columns, $Axis.to$
-  %from = extractvalue %Axis %columns, $Axis.from$
-  %dense = icmp eq i64 %to, 1
-  %across = icmp ne i64 %from, 1
-  %long = icmp sge i64 %size, %side
-  %fits = and i1 %dense, %across
-  %wanted = and i1 %fits, %long
-  goto %no unless %wanted
+  %across = icmp ne i64 (load i64, ptr %axes->Axis.from), 1
+  %fits = and i1 (icmp eq i64 (load i64, ptr %axes->Axis.to), 1), %across
+  ret i1 false unless and i1 %fits, (icmp sge i64 (load i64, ptr %axes->Axis.size), %side)
 each:
   %k = phi i64 [ 1, %entry ], [ %k1, %next ]
-  goto %no if icmp sge i64 %k, %count
-  %place = getelementptr %Axis, ptr %axes, i64 %k
-  %axis = load %Axis, ptr %place
-  %axis_size = extractvalue %Axis %axis, $Axis.size$
-  %axis_from = extractvalue %Axis %axis, $Axis.from$
-  %contiguous = icmp eq i64 %axis_from, 1
-  %enough = icmp sge i64 %axis_size, %side
-  %found = and i1 %contiguous, %enough
-  goto %swap if %found
+  ret i1 false if icmp sge i64 %k, %count
+  %axis = load %Axis, ptr %axes[%Axis %k]
+  %enough = icmp sge i64 (extractvalue %Axis %axis, $Axis.size$), %side
+  goto %swap if and i1 (icmp eq i64 (extractvalue %Axis %axis, $Axis.from$), 1), %enough
 next:
   %k1 = add i64 %k, 1
   br label %each
 swap:
-  %rows = load %Axis, ptr %axes[%Axis 1]
-  store %Axis %rows, ptr %place
+  store %Axis (load %Axis, ptr %axes[%Axis 1]), ptr %axes[%Axis %k]
   store %Axis %axis, ptr %axes[%Axis 1]
   ret i1 true
-no:
-  ret i1 false
 }
 
 ; Of how many elements are points, where one side is contiguous along the columns and the other has points between them, for
 ; which there is code? Else 0. Points whose rows lie apart in the source become rows.
 define internal i64 @points(ptr %axes, i64 %side) {
-  %rows_place = getelementptr %Axis, ptr %axes, i64 1
   %columns = load %Axis, ptr %axes
-  %rows = load %Axis, ptr %rows_place
+  %rows = load %Axis, ptr %axes[%Axis 1]
   %size = extractvalue %Axis %columns, $Axis.size$
-  %to = extractvalue %Axis %columns, $Axis.to$
   %from = extractvalue %Axis %columns, $Axis.from$
-  %rows_to = extractvalue %Axis %rows, $Axis.to$
-  %rows_from = extractvalue %Axis %rows, $Axis.from$
-  goto %no if icmp ne i64 %to, 1
+  ret i64 0 if icmp ne i64 (extractvalue %Axis %columns, $Axis.to$), 1
   goto %apart if call i1 @few(i64 %from, i64 %side)
-  goto %no unless call i1 @few(i64 %size, i64 %side)
-  goto %no if icmp ne i64 %rows_to, %size
-  goto %no if icmp ne i64 %rows_from, 1
+  ret i64 0 unless call i1 @few(i64 %size, i64 %side)
+  ret i64 0 if icmp ne i64 (extractvalue %Axis %rows, $Axis.to$), %size
+  ret i64 0 if icmp ne i64 (extractvalue %Axis %rows, $Axis.from$), 1
   store %Axis %rows, ptr %axes
-  store %Axis %columns, ptr %rows_place
+  store %Axis %columns, ptr %axes[%Axis 1]
   ret i64 %size
 apart:
   ret i64 %from
-no:
-  ret i64 0
 }
 
 ; Is there code for points of this number of elements, which tiles of lines cannot do or do not do better? `side`: the elements
 ; of a line; points of many small ones take long to compile.
 define internal i1 @few(i64 %size, i64 %side) {
-  %above = icmp sge i64 %size, $NARROWEST$
-  %narrow = icmp sle i64 %size, $NARROW$
-  %short = icmp slt i64 %size, %side
-  %large = icmp sle i64 %side, $WIDEST$
-  %wide = and i1 %short, %large
-  %fits = or i1 %narrow, %wide
-  %both = and i1 %above, %fits
+  %wide = and i1 (icmp slt i64 %size, %side), (icmp sle i64 %side, $WIDEST$)
+  %both = and i1 (icmp sge i64 %size, $NARROWEST$), (or i1 (icmp sle i64 %size, $NARROW$), %wide)
   ret i1 %both
 }
 
 ; How many pieces of this length there are.
 define internal i64 @parts(i64 %size, i64 %length) {
-  %last = sub i64 %length, 1
-  %up = add i64 %size, %last
-  %count = udiv i64 %up, %length
+  %count = udiv i64 (add i64 %size, (sub i64 %length, 1)), %length
   ret i64 %count
 }
 
@@ -308,15 +214,10 @@ define internal i64 @parts(i64 %size, i64 %length) {
 define void @soac_host_iota(ptr %state, ptr %array, i64 %count, i64 %start, i64 %step, i64 %element) {
   %job = alloca %Iota, align 8
   %log = call i64 @llvm.cttz.i64(i64 %element, i1 true)
-  %data = load ptr, ptr %array->Array.data
-  store ptr %data, ptr %job->Iota.to
+  store ptr (load ptr, ptr %array->Array.data), ptr %job->Iota.to
   store i64 %count, ptr %job->Iota.count
   store i64 %start, ptr %job->Iota.start
   store i64 %step, ptr %job->Iota.step
-  %chunk = udiv i64 $CHUNK$, %element
-  %blocks = call i64 @parts(i64 %count, i64 %chunk)
-  %number = add i64 %log, 8
-  %bytes = mul i64 %count, %element
-  call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %bytes)
-  ret void
+  %blocks = call i64 @parts(i64 %count, i64 (udiv i64 $CHUNK$, %element))
+  call void @all(ptr %state, ptr %job, i64 (add i64 %log, 8), i64 %blocks, i64 (mul i64 %count, %element))
 }

@@ -17,32 +17,16 @@
 @numpy = internal global ptr null
 @main_thread = internal global i64 0
 
-declare i64 @soac_host_now()
-declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)
-declare i32 @PyErr_CheckSignals()
-declare ptr @soac_host_results(ptr, i64)
-declare void @soac_host_forget(ptr, i64)
-declare ptr @PyCapsule_GetPointer(ptr, ptr)
-declare void @PyErr_Clear()
-declare ptr @PyErr_Occurred()
-declare i64 @PyLong_AsLongLong(ptr)
-declare ptr @PyLong_FromLongLong(i64)
-declare i64 @PyThread_get_thread_ident()
-declare double @llvm.fabs.f64(double)
-
 ; The table of NumPy's C interface, and the main thread.
 define void @soac_host_know(ptr %table, i64 %main) {
   store ptr %table, ptr @numpy
   store i64 %main, ptr @main_thread
-  ret void
 }
 
 ; An entry of that table.
 define ptr @soac_host_numpy(i64 %number) {
   %table = load ptr, ptr @numpy
-  %found = load ptr, ptr %table[%number]
-  ret ptr %found
+  ret ptr (load ptr, ptr %table[%number])
 }
 
 ; ---- arguments
@@ -52,61 +36,47 @@ define ptr @soac_host_numpy(i64 %number) {
 ; one that overflows does not suit. Of an integer the range is looked at.
 define internal i1 @put_argument(ptr %object, ptr %wanted) {
   %type = load ptr, ptr %object->PyObject.type
-  %argument = load %Argument, ptr %wanted
-  %asked = extractvalue %Argument %argument, $Argument.type$
-  %asked_rank = extractvalue %Argument %argument, $Argument.rank$
-  %target = extractvalue %Argument %argument, $Argument.place$
+  %asked = load ptr, ptr %wanted->Argument.type
+  %asked_rank = load i64, ptr %wanted->Argument.rank
+  %target = load ptr, ptr %wanted->Argument.place
   goto %array if icmp ne i64 %asked_rank, 0
   goto %value if icmp eq ptr %type, %asked
-  %plain = extractvalue %Argument %argument, $Argument.plain$
-  goto %bad if icmp ne ptr %type, %plain
-  %least = extractvalue %Argument %argument, $Argument.least$
-  %most = extractvalue %Argument %argument, $Argument.most$
+  goto %bad if icmp ne ptr %type, (load ptr, ptr %wanted->Argument.plain)
+  %least = load i64, ptr %wanted->Argument.least
+  %most = load i64, ptr %wanted->Argument.most
   goto %integer if icmp slt i64 %least, %most
   goto %value if icmp sge i64 %most, 0
   %double = load double, ptr %object->PyScalarObject.value
   %rounded = fptrunc double %double to float
   %widened = fpext float %rounded to double
-  %equal = fcmp oeq double %double, %widened
-  %magnitude = call double @llvm.fabs.f64(double %widened)
-  %finite = fcmp une double %magnitude, 0x7FF0000000000000
-  %holds = or i1 %equal, %finite
-  goto %bad unless %holds
+  %finite = fcmp une double (call double @llvm.fabs.f64(double %widened)), 0x7FF0000000000000
+  goto %bad unless or i1 (fcmp oeq double %double, %widened), %finite
   store float %rounded, ptr %target
   ret i1 true
 integer:
   %whole = call i64 @PyLong_AsLongLong(ptr %object)
-  %error = call ptr @PyErr_Occurred()
-  goto %held if icmp eq ptr %error, null
+  goto %held if icmp eq ptr (call ptr @PyErr_Occurred()), null
   call void @PyErr_Clear()
   br label %bad
 held:
-  goto %bad if icmp slt i64 %whole, %least
-  goto %bad if icmp sgt i64 %whole, %most
+  goto %bad if icmp slt i64 %whole, %least || icmp sgt i64 %whole, %most
   store i64 %whole, ptr %target
   ret i1 true
 value:
-  %found = load i64, ptr %object->PyScalarObject.value
-  store i64 %found, ptr %target
+  store i64 (load i64, ptr %object->PyScalarObject.value), ptr %target
   ret i1 true
 array:
-  %array_type = call ptr @soac_host_numpy(i64 $PyArray_Type$)
-  goto %bad if icmp ne ptr %type, %array_type
-  %rank = load i32, ptr %object->PyArrayObject.nd
-  %wide_rank = sext i32 %rank to i64
+  goto %bad if icmp ne ptr %type, (call ptr @soac_host_numpy(i64 $PyArray_Type$))
+  %wide_rank = sext i32 (load i32, ptr %object->PyArrayObject.nd) to i64
   %descr = load ptr, ptr %object->PyArrayObject.descr
-  %flags = load i32, ptr %object->PyArrayObject.flags
-  %dense_flags = and i32 %flags, $NPY_ARRAY_CARRAY_RO$
-  goto %bad if icmp ne i32 %dense_flags, $NPY_ARRAY_CARRAY_RO$
-  goto %bad if icmp ne ptr %descr, %asked
+  %dense_flags = and i32 (load i32, ptr %object->PyArrayObject.flags), $NPY_ARRAY_CARRAY_RO$
+  goto %bad if icmp ne i32 %dense_flags, $NPY_ARRAY_CARRAY_RO$ || icmp ne ptr %descr, %asked
   goto %bad if icmp ne i64 %wide_rank, %asked_rank
-  %data = load i64, ptr %object->PyArrayObject.data
-  store i64 %data, ptr %target
+  store i64 (load i64, ptr %object->PyArrayObject.data), ptr %target
   %sizes = load ptr, ptr %object->PyArrayObject.dimensions
   for %k < %wide_rank {
-    %size = load i64, ptr %sizes[%k]
     %k1 = add i64 %k, 1
-    store i64 %size, ptr %target[%k1]
+    store i64 (load i64, ptr %sizes[%k]), ptr %target[%k1]
   }
   ret i1 true
 bad:
@@ -118,12 +88,9 @@ define internal i1 @put_arguments(ptr %args, %Table %table) {
   %rows = extractvalue %Table %table, $Table.rows$
   %count = extractvalue %Table %table, $Table.count$
   for %k < %count {
-    %object = load ptr, ptr %args[%k]
-    goto %fail unless call i1 @put_argument(ptr %object, ptr %rows[%Argument %k])
+    ret i1 false unless call i1 @put_argument(ptr (load ptr, ptr %args[%k]), ptr %rows[%Argument %k])
   }
   ret i1 true
-fail:
-  ret i1 false
 }
 
 ; ---- a call
@@ -140,85 +107,59 @@ define internal i64 @enter_host(ptr %code, ptr %state) {
 ; At the end of an iteration: does somebody want to stop? What a signal handler raises is left for the caller. The clock
 ; is not looked at in each of many short iterations.
 define i64 @soac_host_pause(ptr %state) {
-  %lost = load i64, ptr %state[$LOST_WORD$]
-  goto %whole if icmp eq i64 %lost, 0
+  goto %whole if icmp eq i64 (load i64, ptr %state[$LOST_WORD$]), 0
   ret i64 $NO_CODE$
 whole:
-  %flag = load ptr, ptr %state[$STOP_WORD$]
-  %stop = load atomic i64, ptr %flag monotonic, align 8
-  goto %stopped if icmp ne i64 %stop, 0
-  %listens = load i64, ptr %state[$LISTEN_WORD$]
-  goto %fine if icmp eq i64 %listens, 0
-  %skip_place = getelementptr i64, ptr %state, i64 $SKIP_WORD$
-  %skip = load i64, ptr %skip_place
+  %stop = load atomic i64, ptr (load ptr, ptr %state[$STOP_WORD$]) monotonic, align 8
+  ret i64 $STOPPED$ if icmp ne i64 %stop, 0
+  ret i64 $FINE$ if icmp eq i64 (load i64, ptr %state[$LISTEN_WORD$]), 0
+  %skip = load i64, ptr %state[$SKIP_WORD$]
   goto %look if icmp sle i64 %skip, 0
-  %rest = sub i64 %skip, 1
-  store i64 %rest, ptr %skip_place
+  store i64 (sub i64 %skip, 1), ptr %state[$SKIP_WORD$]
   ret i64 $FINE$
 look:
   %now = call i64 @soac_host_now()
   %seen = load i64, ptr %state[$SEEN_WORD$]
   store i64 %now, ptr %state[$SEEN_WORD$]
-  %passed = sub i64 %now, %seen
-  %short = icmp slt i64 %passed, $SHORT$
-  %turns = select i1 %short, i64 $SHORT_TURNS$, i64 0
-  store i64 %turns, ptr %skip_place
-  %next_place = getelementptr i64, ptr %state, i64 $NEXT_LOOK_WORD$
-  %next = load i64, ptr %next_place
-  goto %fine if icmp slt i64 %now, %next
-  %later = add i64 %now, $LOOK_EVERY$
-  store i64 %later, ptr %next_place
-  %thread = load ptr, ptr %state[$THREAD_WORD$]
-  call void @PyEval_RestoreThread(ptr %thread)
+  %turns = select i1 (icmp slt i64 (sub i64 %now, %seen), $SHORT$), i64 $SHORT_TURNS$, i64 0
+  store i64 %turns, ptr %state[$SKIP_WORD$]
+  ret i64 $FINE$ if icmp slt i64 %now, (load i64, ptr %state[$NEXT_LOOK_WORD$])
+  store i64 (add i64 %now, $LOOK_EVERY$), ptr %state[$NEXT_LOOK_WORD$]
+  call void @PyEval_RestoreThread(ptr (load ptr, ptr %state[$THREAD_WORD$]))
   %raised = call i32 @PyErr_CheckSignals()
   %same = call ptr @PyEval_SaveThread()
-  goto %fine if icmp eq i32 %raised, 0
-stopped:
+  ret i64 $FINE$ if icmp eq i32 %raised, 0
   ret i64 $STOPPED$
-fine:
-  ret i64 $FINE$
 }
 
 ; A status leaves the turn taken, until the caller has read what the state says of the failure.
 define ptr @soac_host_call(ptr %self, ptr %args, i64 %count) {
-  %place = call ptr @PyCapsule_GetPointer(ptr %self, ptr null)
-  %head = load %Head, ptr %place
+  %head = load %Head, ptr (call ptr @PyCapsule_GetPointer(ptr %self, ptr null))
   %state = extractvalue %Head %head, $Head.state$
   %turn = extractvalue %Head %head, $Head.turn$
   %arguments = extractvalue %Head %head, $Head.arguments$
   %results = extractvalue %Head %head, $Head.results$
   %result_rows = extractvalue %Table %results, $Table.rows$
   %result_count = extractvalue %Table %results, $Table.count$
-  %wanted = extractvalue %Table %arguments, $Table.count$
-  %workers_place = extractvalue %Head %head, $Head.workers$
-  %workers = load i64, ptr %workers_place
-  %helpers = extractvalue %Head %head, $Head.helpers$
-  goto %unsuited if icmp ne i64 %count, %wanted
-  goto %unsuited if icmp slt i64 %workers, %helpers
+  %workers = load i64, ptr (extractvalue %Head %head, $Head.workers$)
+  goto %unsuited if icmp ne i64 %count, (extractvalue %Table %arguments, $Table.count$)
+  goto %unsuited if icmp slt i64 %workers, (extractvalue %Head %head, $Head.helpers$)
   %before = atomicrmw xchg ptr %turn, i64 1 acquire
   goto %unsuited if icmp ne i64 %before, 0
   goto %run if call i1 @put_arguments(ptr %args, %Table %arguments)
 give_up:
   store atomic i64 0, ptr %turn release, align 8
 unsuited:
-  %no = call ptr @PyLong_FromLongLong(i64 $UNSUITED$)
-  ret ptr %no
+  ret ptr (call ptr @PyLong_FromLongLong(i64 $UNSUITED$))
 run:
   %thread = call i64 @PyThread_get_thread_ident()
-  %main = load i64, ptr @main_thread
-  %is_main = icmp eq i64 %thread, %main
-  %listens = zext i1 %is_main to i64
+  %listens = zext i1 (icmp eq i64 %thread, (load i64, ptr @main_thread)) to i64
   store i64 %listens, ptr %state[$LISTEN_WORD$]
   store i64 0, ptr %state[$TRACED_WORD$]
   store i64 0, ptr %state[$LOST_WORD$]
-  %calls = load i64, ptr %state[$CALLS_WORD$]
-  %number_of_call = add i64 %calls, 1
-  store i64 %number_of_call, ptr %state[$CALLS_WORD$]
-  %code = extractvalue %Head %head, $Head.code$
-  %ended = call i64 @enter_host(ptr %code, ptr %state)
-  %lost = load i64, ptr %state[$LOST_WORD$]
-  %is_whole = icmp eq i64 %lost, 0
-  %status = select i1 %is_whole, i64 %ended, i64 $NO_CODE$
+  store i64 (add i64 (load i64, ptr %state[$CALLS_WORD$]), 1), ptr %state[$CALLS_WORD$]
+  %ended = call i64 @enter_host(ptr (extractvalue %Head %head, $Head.code$), ptr %state)
+  %status = select i1 (icmp eq i64 (load i64, ptr %state[$LOST_WORD$]), 0), i64 %ended, i64 $NO_CODE$
   switch i64 %status, label %failed [ i64 $FINE$, label %show i64 $UNSUITED$, label %give_up ]
 show:
   %list = call ptr @soac_host_results(ptr %result_rows, i64 %result_count)
@@ -226,10 +167,8 @@ show:
   ret ptr %list
 failed:
   call void @soac_host_forget(ptr %result_rows, i64 %result_count)
-  %raised = call ptr @PyErr_Occurred()
-  goto %raise if icmp ne ptr %raised, null
-  %number = call ptr @PyLong_FromLongLong(i64 %status)
-  ret ptr %number
+  goto %raise if icmp ne ptr (call ptr @PyErr_Occurred()), null
+  ret ptr (call ptr @PyLong_FromLongLong(i64 %status))
 raise:
   store atomic i64 0, ptr %turn release, align 8
   ret ptr null

@@ -8,47 +8,27 @@
 %Array = type { ptr, ptr, [0 x i64] }  ; buffer data sizes
 %Result = type { ptr, i64, ptr, i64 }  ; place rank descr element
 
-declare ptr @soac_host_numpy(i64)
-declare i64 @soac_host_drop(ptr)
-declare void @soac_host_release(ptr)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare ptr @PyCapsule_GetPointer(ptr, ptr)
-declare ptr @PyCapsule_New(ptr, ptr, ptr)
-declare ptr @PyList_New(i64)
-declare i32 @PyList_SetItem(ptr, i64, ptr)
-declare void @Py_DecRef(ptr)
-declare void @Py_IncRef(ptr)
-
 ; The end of an array that shows a buffer.
 define internal void @shown_no_more(ptr %capsule) {
-  %buffer = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
-  %dropped = call i64 @soac_host_drop(ptr %buffer)
-  ret void
+  %dropped = call i64 @soac_host_drop(ptr (call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)))
 }
 
 ; Has an array among the results before number %number this buffer?
 define internal i1 @seen_before(ptr %results, i64 %number, ptr %buffer) {
   for %k < %number {
-    %result = load %Result, ptr %results[%Result %k]
-    %rank = extractvalue %Result %result, $Result.rank$
-    goto %next.k if icmp sle i64 %rank, 0
-    %place = extractvalue %Result %result, $Result.place$
-    %other = load ptr, ptr %place
-    goto %yes if icmp eq ptr %other, %buffer
+    goto %next.k if icmp sle i64 (load i64, ptr %results[%k]->Result.rank), 0
+    ret i1 true if icmp eq ptr (load ptr, ptr (load ptr, ptr %results[%k]->Result.place)), %buffer
   }
   ret i1 false
-yes:
-  ret i1 true
 }
 
 ; The array of result number %number, with memory of its own, or a reference to the buffer that it shows; null and an
 ; exception if there is no memory.
 define internal ptr @array_of(ptr %results, i64 %number) {
-  %result = load %Result, ptr %results[%Result %number]
-  %place = extractvalue %Result %result, $Result.place$
-  %rank = extractvalue %Result %result, $Result.rank$
-  %descr = extractvalue %Result %result, $Result.descr$
-  %element = extractvalue %Result %result, $Result.element$
+  %place = load ptr, ptr %results[%number]->Result.place
+  %rank = load i64, ptr %results[%number]->Result.rank
+  %descr = load ptr, ptr %results[%number]->Result.descr
+  %element = load i64, ptr %results[%number]->Result.element
   %buffer = load ptr, ptr %place
   %data = load ptr, ptr %place->Array.data
   %sizes = getelementptr %Array, ptr %place, i32 0, i32 $Array.sizes$
@@ -57,45 +37,35 @@ define internal ptr @array_of(ptr %results, i64 %number) {
   %nd = trunc i64 %rank to i32
   call void @Py_IncRef(ptr %descr)
   for %k < %rank, i64 %count = 1 then %product {
-    %size = load i64, ptr %sizes[%k]
-    %product = mul i64 %count, %size
+    %product = mul i64 %count, (load i64, ptr %sizes[%k])
   }
-  %small = icmp slt i64 %count, $SMALL$
   %shared = call i1 @seen_before(ptr %results, i64 %number, ptr %buffer)
-  %apart = or i1 %small, %shared
-  goto %show unless %apart
+  goto %show unless or i1 (icmp slt i64 %count, $SMALL$), %shared
   %own = call ptr %new(ptr %type, ptr %descr, i32 %nd, ptr %sizes, ptr null, ptr null, i32 0, ptr null)
-  goto %fail if icmp eq ptr %own, null
+  ret ptr null if icmp eq ptr %own, null
   %own_data = load ptr, ptr %own->PyArrayObject.data
-  %bytes = mul i64 %count, %element
-  call void @llvm.memcpy.p0.p0.i64(ptr %own_data, ptr %data, i64 %bytes, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %own_data, ptr %data, i64 (mul i64 %count, %element), i1 false)
   ret ptr %own
 show:
   %seen = call ptr %new(ptr %type, ptr %descr, i32 %nd, ptr %sizes, ptr null, ptr %data, i32 $NPY_ARRAY_CARRAY$, ptr null)
-  goto %fail if icmp eq ptr %seen, null
+  ret ptr null if icmp eq ptr %seen, null
   %capsule = call ptr @PyCapsule_New(ptr %buffer, ptr null, ptr @shown_no_more)
   goto %forget if icmp eq ptr %capsule, null
   %old = atomicrmw add ptr %buffer, i64 1 monotonic
   %set = call ptr @soac_host_numpy(i64 $PyArray_SetBaseObject$)
-  %status = call i32 %set(ptr %seen, ptr %capsule)
-  goto %forget if icmp slt i32 %status, 0
+  goto %forget if icmp slt i32 (call i32 %set(ptr %seen, ptr %capsule)), 0
   ret ptr %seen
 forget:
   call void @Py_DecRef(ptr %seen)
-fail:
   ret ptr null
 }
 
 ; Release the results, of which a call that failed may have made some.
 define void @soac_host_forget(ptr %results, i64 %count) {
   for %k < %count {
-    %result = load %Result, ptr %results[%Result %k]
-    %rank = extractvalue %Result %result, $Result.rank$
-    goto %next.k if icmp sle i64 %rank, 0
-    %place = extractvalue %Result %result, $Result.place$
-    call void @soac_host_release(ptr %place)
+    goto %next.k if icmp sle i64 (load i64, ptr %results[%k]->Result.rank), 0
+    call void @soac_host_release(ptr (load ptr, ptr %results[%k]->Result.place))
   }
-  ret void
 }
 
 ; The list of results; null and an exception if there is no memory. No buffer is left in the state.
@@ -103,14 +73,11 @@ define ptr @soac_host_results(ptr %results, i64 %count) {
   %list = call ptr @PyList_New(i64 %count)
   goto %fail if icmp eq ptr %list, null
   for %k < %count {
-    %result = load %Result, ptr %results[%Result %k]
-    %rank = extractvalue %Result %result, $Result.rank$
-    goto %array if icmp sgt i64 %rank, 0
+    goto %array if icmp sgt i64 (load i64, ptr %results[%k]->Result.rank), 0
   scalar:
-    %place = extractvalue %Result %result, $Result.place$
-    %descr = extractvalue %Result %result, $Result.descr$
+    %descr = load ptr, ptr %results[%k]->Result.descr
     %make = call ptr @soac_host_numpy(i64 $PyArray_Scalar$)
-    %value = call ptr %make(ptr %place, ptr %descr, ptr null)
+    %value = call ptr %make(ptr (load ptr, ptr %results[%k]->Result.place), ptr %descr, ptr null)
     br label %made
   array:
     %shown = call ptr @array_of(ptr %results, i64 %k)

@@ -1,32 +1,21 @@
 ; Whether the stack of this thread has room for another call of a function of a host program.
 
-declare ptr @llvm.frameaddress.p0(i32)
-declare i64 @llvm.smax.i64(i64, i64)
-$DECLARE_STACK$
-
 ; Gives 0 if there is room. The first word of a table says where calls have to end, 0 for not known yet; the second,
 ; whether the thread has been asked for it: before that, what any thread has must do.
 define i64 @soac_host_room(ptr %calls) {
-  %frame = call ptr @llvm.frameaddress.p0(i32 0)
-  %here = ptrtoint ptr %frame to i64
-  %asked_place = getelementptr i64, ptr %calls, i64 1
+  %here = ptrtoint ptr (call ptr @llvm.frameaddress.p0(i32 0)) to i64
   %end = load i64, ptr %calls
   goto %look if icmp ne i64 %end, 0
-  %first = sub i64 %here, $STACK_OF_ANY$
-  store i64 %first, ptr %calls
+  store i64 (sub i64 %here, $STACK_OF_ANY$), ptr %calls
   ret i64 0
 look:
-  goto %room if icmp sgt i64 %here, %end
-  %asked = load i64, ptr %asked_place
-  goto %full if icmp ne i64 %asked, 0
-  store i64 1, ptr %asked_place
+  ret i64 0 if icmp sgt i64 %here, %end
+  ret i64 1 if icmp ne i64 (load i64, ptr %calls[1]), 0
+  store i64 1, ptr %calls[1]
   %lowest = call i64 @lowest(i64 %end)
   store i64 %lowest, ptr %calls
-  goto %full if icmp sle i64 %here, %lowest
-room:
+  ret i64 1 if icmp sle i64 %here, %lowest
   ret i64 0
-full:
-  ret i64 1
 }
 
 ; Where calls on this thread have to end: what kernels and compilers need, is left; %else where nobody knows.
@@ -39,9 +28,7 @@ define internal i64 @lowest(i64 %else) {
   %start = load i64, ptr %start_place
   %size = load i64, ptr %size_place
   goto %unknown if icmp eq i64 %size, 0
-  %part = lshr i64 %size, 3
-  %left = call i64 @llvm.smax.i64(i64 %part, i64 $STACK_LEFT$)
-  %end = add i64 %start, %left
+  %end = add i64 %start, (call i64 @llvm.smax.i64(i64 (lshr i64 %size, 3), i64 $STACK_LEFT$))
   ret i64 %end
 unknown:
   ret i64 %else

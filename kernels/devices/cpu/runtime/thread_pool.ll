@@ -12,36 +12,20 @@
 @mutex = internal global [128 x i8] zeroinitializer, align 64
 @awake = internal global [128 x i8] zeroinitializer, align 64
 
-declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_detach(i64)
-declare i32 @pthread_mutex_init(ptr, ptr)
-declare i32 @pthread_mutex_lock(ptr)
-declare i32 @pthread_mutex_unlock(ptr)
-declare i32 @pthread_cond_init(ptr, ptr)
-declare i32 @pthread_cond_wait(ptr, ptr)
-declare i32 @pthread_cond_broadcast(ptr)
-declare i32 @sched_yield()
-$DECLARE_PAUSE$
-
 ; Take ranges until there are none, something failed, or somebody wants to stop. Gives 1 for the last.
 define internal i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr %counter, i64 %worker) {
   %record = load ptr, ptr %args
 again:
   %stop = load atomic i64, ptr @stop monotonic, align 8
-  goto %stopped if icmp ne i64 %stop, 0
+  ret i64 1 if icmp ne i64 %stop, 0
   %failure = load atomic i64, ptr %record monotonic, align 8
-  goto %done if icmp ne i64 %failure, 0
+  ret i64 0 if icmp ne i64 %failure, 0
   %b0 = atomicrmw add ptr %counter, i64 %grain monotonic
-  goto %done if icmp sge i64 %b0, %blocks
+  ret i64 0 if icmp sge i64 %b0, %blocks
   %end = add i64 %b0, %grain
-  %over = icmp sgt i64 %end, %blocks
-  %b1 = select i1 %over, i64 %blocks, i64 %end
+  %b1 = select i1 (icmp sgt i64 %end, %blocks), i64 %blocks, i64 %end
   call void %kernel(ptr %args, i64 %b0, i64 %b1, i64 %worker)
   br label %again
-stopped:
-  ret i64 1
-done:
-  ret i64 0
 }
 
 define internal i64 @work_on_job(i64 %worker) {
@@ -49,8 +33,7 @@ define internal i64 @work_on_job(i64 %worker) {
   %args = load ptr, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.args$)
   %blocks = load i64, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.blocks$)
   %grain = load i64, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.grain$)
-  %stopped = call i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr @next, i64 %worker)
-  ret i64 %stopped
+  ret i64 (call i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr @next, i64 %worker))
 }
 
 ; Wait for a gate of another generation than %seen: look for a while, then sleep. Gives the gate.
@@ -58,8 +41,7 @@ define internal i64 @wait_for_gate(i64 %seen) {
 spin:
   %k = phi i64 [ 0, %entry ], [ %k1, %same ]
   %gate = load atomic i64, ptr @gate acquire, align 8
-  %generation = lshr i64 %gate, $GENERATION_SHIFT$
-  goto %found if icmp ne i64 %generation, %seen
+  goto %found if icmp ne i64 (lshr i64 %gate, $GENERATION_SHIFT$), %seen
 same:
   $PAUSE$
   %k1 = add i64 %k, 1
@@ -68,8 +50,7 @@ same:
   atomicrmw add ptr @sleepers, i64 1 seq_cst
 check:
   %later = load atomic i64, ptr @gate seq_cst, align 8
-  %later_generation = lshr i64 %later, $GENERATION_SHIFT$
-  goto %get_up if icmp ne i64 %later_generation, %seen
+  goto %get_up if icmp ne i64 (lshr i64 %later, $GENERATION_SHIFT$), %seen
   call i32 @pthread_cond_wait(ptr @awake, ptr @mutex)
   br label %check
 get_up:
@@ -88,25 +69,17 @@ wait:
 try:
   %gate = phi i64 [ %new, %wait ], [ %gate_now, %join ]
   %generation = lshr i64 %gate, $GENERATION_SHIFT$
-  %open_bit = and i64 %gate, $OPEN$
-  %open = icmp ne i64 %open_bit, 0
   %joined = and i64 %gate, $JOINED$
-  %limits = lshr i64 %gate, $LIMIT_SHIFT$
-  %limit = and i64 %limits, $LIMIT_MASK$
-  %room = icmp ult i64 %joined, %limit
-  %may = and i1 %open, %room
-  goto %join if %may
+  %room = icmp ult i64 %joined, (and i64 (lshr i64 %gate, $LIMIT_SHIFT$), $LIMIT_MASK$)
+  goto %join if and i1 (icmp ne i64 (and i64 %gate, $OPEN$), 0), %room
 missed:
   br label %wait
 join:
-  %more = add i64 %gate, 1
-  %pair = cmpxchg ptr @gate, i64 %gate, i64 %more acq_rel acquire
+  %pair = cmpxchg ptr @gate, i64 %gate, i64 (add i64 %gate, 1) acq_rel acquire
   %gate_now = extractvalue { i64, i1 } %pair, 0
-  %in = extractvalue { i64, i1 } %pair, 1
-  goto %try unless %in
+  goto %try unless extractvalue { i64, i1 } %pair, 1
 finish:
-  %number = add i64 %joined, 1
-  %ignored = call i64 @work_on_job(i64 %number)
+  %ignored = call i64 @work_on_job(i64 (add i64 %joined, 1))
   atomicrmw add ptr @finished, i64 1 release
   br label %wait
 }
@@ -119,11 +92,9 @@ define i64 @soac_pool_run(i64 %kernel_address, i64 %args_address, i64 %first, i6
   store i64 %first, ptr %own
   goto %inline if icmp sle i64 %helpers, 0
   %pair = cmpxchg ptr @busy, i64 0, i64 1 acquire monotonic
-  %ours = extractvalue { i64, i1 } %pair, 1
-  goto %launch if %ours
+  goto %launch if extractvalue { i64, i1 } %pair, 1
 inline:
-  %stopped_alone = call i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr %own, i64 0)
-  ret i64 %stopped_alone
+  ret i64 (call i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr %own, i64 0))
 launch:
   store ptr %kernel, ptr @job
   store ptr %args, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.args$)
@@ -132,12 +103,8 @@ launch:
   store atomic i64 %first, ptr @next monotonic, align 8
   store atomic i64 0, ptr @finished monotonic, align 8
   %old = load atomic i64, ptr @gate monotonic, align 8
-  %old_generation = lshr i64 %old, $GENERATION_SHIFT$
-  %generation = add i64 %old_generation, 1
-  %high = shl i64 %generation, $GENERATION_SHIFT$
-  %limit = shl i64 %helpers, $LIMIT_SHIFT$
-  %low = or i64 %limit, $OPEN$
-  %gate = or i64 %high, %low
+  %high = shl i64 (add i64 (lshr i64 %old, $GENERATION_SHIFT$), 1), $GENERATION_SHIFT$
+  %gate = or i64 %high, (or i64 (shl i64 %helpers, $LIMIT_SHIFT$), $OPEN$)
   store atomic i64 %gate, ptr @gate seq_cst, align 8
   %asleep = load atomic i64, ptr @sleepers seq_cst, align 8
   goto %begin if icmp eq i64 %asleep, 0
@@ -168,13 +135,10 @@ leave:
 define i64 @soac_pool_grow(i64 %count) {
   %thread = alloca i64, align 8
   %gate = load atomic i64, ptr @gate acquire, align 8
-  %generation = lshr i64 %gate, $GENERATION_SHIFT$
-  %start = inttoptr i64 %generation to ptr
+  %start = inttoptr i64 (lshr i64 %gate, $GENERATION_SHIFT$) to ptr
   for %k < %count {
-    %error = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %start)
-    goto %end if icmp ne i32 %error, 0
-    %handle = load i64, ptr %thread
-    call i32 @pthread_detach(i64 %handle)
+    goto %end if icmp ne i32 (call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %start)), 0
+    call i32 @pthread_detach(i64 (load i64, ptr %thread))
   }
 end:
   ret i64 %k
@@ -192,6 +156,5 @@ define i64 @soac_pool_reset() {
 }
 
 define i64 @soac_pool_stop_flag() {
-  %address = ptrtoint ptr @stop to i64
-  ret i64 %address
+  ret i64 (ptrtoint ptr @stop to i64)
 }

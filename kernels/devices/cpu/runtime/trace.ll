@@ -1,71 +1,46 @@
 ; What native host programs note of a call: what guards decide, and when branches begin and end.
 
-declare ptr @realloc(ptr, i64)
-declare i32 @clock_gettime(i32, ptr)
-declare i64 @llvm.smax.i64(i64, i64)
-declare i64 @soac_host_settle(ptr)
-
 ; Append two words to the trace.
 define i64 @soac_host_append(ptr %state, i64 %word, i64 %value) {
-  %trace_place = getelementptr i64, ptr %state, i64 $TRACE_WORD$
-  %count_place = getelementptr i64, ptr %state, i64 $TRACED_WORD$
-  %room_place = getelementptr i64, ptr %state, i64 $TRACE_ROOM_WORD$
-  %trace = load ptr, ptr %trace_place
-  %count = load i64, ptr %count_place
-  %room = load i64, ptr %room_place
+  %trace = load ptr, ptr %state[$TRACE_WORD$]
+  %count = load i64, ptr %state[$TRACED_WORD$]
+  %room = load i64, ptr %state[$TRACE_ROOM_WORD$]
   goto %write if icmp slt i64 %count, %room
-  %twice = mul i64 %room, 2
-  %wanted = call i64 @llvm.smax.i64(i64 %twice, i64 64)
-  %bytes = mul i64 %wanted, 16
-  %larger = call ptr @realloc(ptr %trace, i64 %bytes)
-  goto %fail if icmp eq ptr %larger, null
+  %wanted = call i64 @llvm.smax.i64(i64 (mul i64 %room, 2), i64 64)
+  %larger = call ptr @realloc(ptr %trace, i64 (mul i64 %wanted, 16))
+  ret i64 $MEMORY$ if icmp eq ptr %larger, null
 grown:
-  store ptr %larger, ptr %trace_place
-  store i64 %wanted, ptr %room_place
+  store ptr %larger, ptr %state[$TRACE_WORD$]
+  store i64 %wanted, ptr %state[$TRACE_ROOM_WORD$]
 write:
   %pairs = phi ptr [ %trace, %entry ], [ %larger, %grown ]
-  %at = mul i64 %count, 2
-  %first = getelementptr i64, ptr %pairs, i64 %at
+  %first = getelementptr i64, ptr %pairs, i64 (mul i64 %count, 2)
   store i64 %word, ptr %first
   store i64 %value, ptr %first[1]
-  %more = add i64 %count, 1
-  store i64 %more, ptr %count_place
+  store i64 (add i64 %count, 1), ptr %state[$TRACED_WORD$]
   ret i64 $FINE$
-fail:
-  ret i64 $MEMORY$
 }
 
 ; Note what guard number %guard has decided.
 define i64 @soac_host_note(ptr %state, i64 %guard, i64 %parallelism, i1 %taken) {
-  %number = mul i64 %guard, 2
-  %side = zext i1 %taken to i64
-  %word = add i64 %number, %side
-  %status = call i64 @soac_host_append(ptr %state, i64 %word, i64 %parallelism)
-  ret i64 %status
+  %word = add i64 (mul i64 %guard, 2), (zext i1 %taken to i64)
+  ret i64 (call i64 @soac_host_append(ptr %state, i64 %word, i64 %parallelism))
 }
 
 ; Nanoseconds of a monotonic clock.
 define i64 @soac_host_now() {
   %time = alloca { i64, i64 }, align 8
   %error = call i32 @clock_gettime(i32 $CLOCK$, ptr %time)
-  %seconds = load i64, ptr %time
-  %rest = load i64, ptr %time[1]
-  %scaled = mul i64 %seconds, 1000000000
-  %now = add i64 %scaled, %rest
+  %now = add i64 (mul i64 (load i64, ptr %time), 1000000000), (load i64, ptr %time[1])
   ret i64 %now
 }
 
 ; If the run is timed, note that a branch begins or ends, and when: after what was launched before.
 define i64 @soac_host_mark(ptr %state, i64 %what) {
-  %timed = load i64, ptr %state[$TIMED_WORD$]
-  goto %fine if icmp eq i64 %timed, 0
+  ret i64 $FINE$ if icmp eq i64 (load i64, ptr %state[$TIMED_WORD$]), 0
   %settled = call i64 @soac_host_settle(ptr %state)
   goto %note if icmp eq i64 %settled, $FINE$
   ret i64 %settled
 note:
-  %now = call i64 @soac_host_now()
-  %status = call i64 @soac_host_append(ptr %state, i64 %what, i64 %now)
-  ret i64 %status
-fine:
-  ret i64 $FINE$
+  ret i64 (call i64 @soac_host_append(ptr %state, i64 %what, i64 (call i64 @soac_host_now())))
 }

@@ -7,50 +7,39 @@
 define void @soac_host_graph_begin(ptr %state, i64 %turns) {
   %gpu = call ptr @gpu_of(ptr %state)
   %queue = load ptr, ptr %gpu->Gpu.queue
-  goto %done if icmp eq ptr %queue, null
+  ret void if icmp eq ptr %queue, null
   store i64 %turns, ptr %queue->Queue.turns
   store i64 0, ptr %queue->Queue.turn
-done:
-  ret void
 }
 
 ; A turn is over.
 define void @soac_host_graph_turn(ptr %state) {
   %gpu = call ptr @gpu_of(ptr %state)
   %queue = load ptr, ptr %gpu->Gpu.queue
-  goto %done if icmp eq ptr %queue, null
+  ret void if icmp eq ptr %queue, null
   %turns = load i64, ptr %queue->Queue.turns
   %place = getelementptr %Queue, ptr %queue, i32 0, i32 $Queue.turn$
-  %old = load i64, ptr %place
-  %new = add i64 %old, 1
+  %new = add i64 (load i64, ptr %place), 1
   store i64 %new, ptr %place
-  goto %done if icmp slt i64 %new, %turns
+  ret void if icmp slt i64 %new, %turns
   store i64 0, ptr %place
   call void @flush(ptr %gpu)
-done:
-  ret void
 }
 
 ; The loop is over.
 define void @soac_host_graph_end(ptr %state) {
   %gpu = call ptr @gpu_of(ptr %state)
   %queue = load ptr, ptr %gpu->Gpu.queue
-  goto %done if icmp eq ptr %queue, null
+  ret void if icmp eq ptr %queue, null
   store i64 0, ptr %queue->Queue.turns
   call void @flush(ptr %gpu)
-done:
-  ret void
 }
 
 ; Whether launches are kept now.
 define internal i1 @keeping(ptr %gpu) {
   %queue = load ptr, ptr %gpu->Gpu.queue
-  goto %no if icmp eq ptr %queue, null
-  %turns = load i64, ptr %queue->Queue.turns
-  %on = icmp sgt i64 %turns, 1
-  ret i1 %on
-no:
-  ret i1 0
+  ret i1 0 if icmp eq ptr %queue, null
+  ret i1 (icmp sgt i64 (load i64, ptr %queue->Queue.turns), 1)
 }
 
 ; Keep a launch, a copy where %code is null, if launches are kept now: gives whether.
@@ -61,23 +50,16 @@ define internal i1 @kept(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shar
   call void @flush(ptr %gpu)
   br label %no
 room:
-  %held = load i64, ptr %queue->Queue.count
-  goto %keep if icmp slt i64 %held, $MOST_STEPS$
+  goto %keep if icmp slt i64 (load i64, ptr %queue->Queue.count), $MOST_STEPS$
   call void @flush(ptr %gpu)
 keep:
   %count = load i64, ptr %queue->Queue.count
-  %more = add i64 %count, 1
-  store i64 %more, ptr %queue->Queue.count
-  %steps = load ptr, ptr %queue->Queue.steps
-  %step = getelementptr %Step, ptr %steps, i64 %count
-  %s1 = insertvalue %Step zeroinitializer, ptr %code, $Step.code$
-  %s2 = insertvalue %Step %s1, i64 %grid, $Step.grid$
-  %s3 = insertvalue %Step %s2, i64 %threads, $Step.threads$
-  %s4 = insertvalue %Step %s3, i64 %shared, $Step.shared$
+  store i64 (add i64 %count, 1), ptr %queue->Queue.count
+  %s2 = insertvalue %Step (insertvalue %Step zeroinitializer, ptr %code, $Step.code$), i64 %grid, $Step.grid$
+  %s4 = insertvalue %Step (insertvalue %Step %s2, i64 %threads, $Step.threads$), i64 %shared, $Step.shared$
   %s5 = insertvalue %Step %s4, i64 %bytes, $Step.bytes$
-  store %Step %s5, ptr %step
-  %data = call ptr @data_of(ptr %queue, i64 %count)
-  call void @llvm.memcpy.p0.p0.i64(ptr %data, ptr %params, i64 %bytes, i1 false)
+  store %Step %s5, ptr (getelementptr %Step, ptr (load ptr, ptr %queue->Queue.steps), i64 %count)
+  call void @llvm.memcpy.p0.p0.i64(ptr (call ptr @data_of(ptr %queue, i64 %count)), ptr %params, i64 %bytes, i1 false)
   ret i1 1
 no:
   ret i1 0
@@ -85,10 +67,7 @@ no:
 
 ; Where the parameters of a step of the queue are.
 define internal ptr @data_of(ptr %queue, i64 %k) {
-  %all = load ptr, ptr %queue->Queue.data
-  %at = mul i64 %k, $STEP_ROOM$
-  %data = getelementptr i8, ptr %all, i64 %at
-  ret ptr %data
+  ret ptr (getelementptr i8, ptr (load ptr, ptr %queue->Queue.data), i64 (mul i64 %k, $STEP_ROOM$))
 }
 
 ; The executable graph of the same kernels and copies as the queue; null if there is none.
@@ -96,20 +75,16 @@ define internal ptr @matching(ptr %queue, i64 %count) {
   %steps = load ptr, ptr %queue->Queue.steps
   %graphs = load ptr, ptr %queue->Queue.graphs
   for %g < $MOST_GRAPHS$ {
-    %graph = getelementptr %Graph, ptr %graphs, i64 %g
-    %many = load i64, ptr %graph->Graph.count
-    %own = load ptr, ptr %graph->Graph.steps
-    goto %next.g if icmp ne i64 %many, %count
+    %own = load ptr, ptr %graphs[%g]->Graph.steps
+    goto %next.g if icmp ne i64 (load i64, ptr %graphs[%g]->Graph.count), %count
     for %k < %count {
-      %x_code = load ptr, ptr %steps[%Step %k]
-      %y_code = load ptr, ptr %own[%Step %k]
-      goto %next.g if icmp ne ptr %x_code, %y_code
+      goto %next.g if icmp ne ptr (load ptr, ptr %steps[%Step %k]), (load ptr, ptr %own[%Step %k])
     }
     br label %found
   }
   br label %none
 found:
-  ret ptr %graph
+  ret ptr %graphs[%Graph %g]
 none:
   ret ptr null
 }
@@ -118,9 +93,7 @@ none:
 define internal i64 @key_of(ptr %queue, i64 %count) {
   %steps = load ptr, ptr %queue->Queue.steps
   for %k < %count, i64 %key = %count then %mixed {
-    %step = getelementptr %Step, ptr %steps, i64 %k
-    %code = load i64, ptr %step
-    %both = xor i64 %key, %code
+    %both = xor i64 %key, (load i64, ptr (getelementptr %Step, ptr %steps, i64 %k))
     %mixed = mul i64 %both, 1099511628211
   }
   ret i64 %key
@@ -129,23 +102,21 @@ define internal i64 @key_of(ptr %queue, i64 %count) {
 ; What is kept goes to the driver.
 define internal void @flush(ptr %gpu) noinline {
   %queue = load ptr, ptr %gpu->Gpu.queue
-  goto %done if icmp eq ptr %queue, null
+  ret void if icmp eq ptr %queue, null
   %count = load i64, ptr %queue->Queue.count
-  goto %done if icmp eq i64 %count, 0
+  ret void if icmp eq i64 %count, 0
   store i64 0, ptr %queue->Queue.count
   goto %directly if icmp sle i64 %count, 1
   %known = call ptr @matching(ptr %queue, i64 %count)
   goto %update if icmp ne ptr %known, null
   %key = call i64 @key_of(ptr %queue, i64 %count)
-  %slot = lshr i64 %key, 61
-  %place = getelementptr %Queue, ptr %queue, i32 0, i32 $Queue.missed$, i64 %slot
+  %place = getelementptr %Queue, ptr %queue, i32 0, i32 $Queue.missed$, i64 (lshr i64 %key, 61)
   %before = load i64, ptr %place
   store i64 %key, ptr %place
   goto %directly if icmp ne i64 %key, %before
 build:
   %made = call ptr *%queue->Queue.make(i64 %count)
-  %failed = icmp eq ptr %made, null
-  br i1 %failed, label %directly, label %launch
+  br i1 (icmp eq ptr %made, null), label %directly, label %launch
 update:
   goto %launch if call i1 @updated(ptr %queue, ptr %known, i64 %count)
   store i64 0, ptr %known->Graph.count
@@ -155,40 +126,31 @@ launch:
   %handle = load ptr, ptr %graph
   %stream = load ptr, ptr %gpu->Gpu.stream
   call void @counted(ptr %gpu->Gpu.launches)
-  %code = call i32 *%queue->Queue.launch(ptr %handle, ptr %stream)
-  call void @noted(ptr %gpu, i32 %code)
+  call void @noted(ptr %gpu, i32 (call i32 *%queue->Queue.launch(ptr %handle, ptr %stream)))
   ret void
 directly:
   call void @one_by_one(ptr %gpu, ptr %queue, i64 %count)
-done:
-  ret void
 }
 
 ; The parameters of the queue to an executable graph; gives whether the driver has taken them.
 define internal i1 @updated(ptr %queue, ptr %graph, i64 %count) {
-  %of = load %Graph, ptr %graph
-  %handle = extractvalue %Graph %of, $Graph.handle$
-  %own = extractvalue %Graph %of, $Graph.steps$
-  %own_data = extractvalue %Graph %of, $Graph.data$
-  %nodes = extractvalue %Graph %of, $Graph.nodes$
+  %handle = load ptr, ptr %graph->Graph.handle
+  %own = load ptr, ptr %graph->Graph.steps
+  %own_data = load ptr, ptr %graph->Graph.data
+  %nodes = load ptr, ptr %graph->Graph.nodes
   %steps = load ptr, ptr %queue->Queue.steps
   %context = load ptr, ptr %queue->Queue.context
   %params = alloca [9 x i64], align 8
   %size = alloca i64, align 8
   %extra = alloca [5 x ptr], align 8
   for %k < %count {
-    %x = getelementptr %Step, ptr %steps, i64 %k
-    %y = getelementptr %Step, ptr %own, i64 %k
-    %at = mul i64 %k, $STEP_ROOM$
     %new = call ptr @data_of(ptr %queue, i64 %k)
-    %old = getelementptr i8, ptr %own_data, i64 %at
-    %s = load %Step, ptr %x
+    %old = getelementptr i8, ptr %own_data, i64 (mul i64 %k, $STEP_ROOM$)
+    %s = load %Step, ptr %steps[%Step %k]
     %bytes = extractvalue %Step %s, $Step.bytes$
-    %shape = call i32 @memcmp(ptr %x, ptr %y, i64 $STEP_BYTES$)
-    %values = call i32 @memcmp(ptr %new, ptr %old, i64 %bytes)
-    %differs = or i32 %shape, %values
-    goto %next.k if icmp eq i32 %differs, 0
-    call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %x, i64 $STEP_BYTES$, i1 false)
+    %shape = call i32 @memcmp(ptr %steps[%Step %k], ptr %own[%Step %k], i64 $STEP_BYTES$)
+    goto %next.k if icmp eq i32 (or i32 %shape, (call i32 @memcmp(ptr %new, ptr %old, i64 %bytes))), 0
+    call void @llvm.memcpy.p0.p0.i64(ptr %own[%Step %k], ptr %steps[%Step %k], i64 $STEP_BYTES$, i1 false)
     call void @llvm.memcpy.p0.p0.i64(ptr %old, ptr %new, i64 %bytes, i1 false)
     call void @counted(ptr %queue->Queue.updates)
     %code = extractvalue %Step %s, $Step.code$
@@ -198,23 +160,18 @@ define internal i1 @updated(ptr %queue, ptr %graph, i64 %count) {
     %copied = call i32 *%queue->Queue.set_copy(ptr %handle, ptr %node, ptr %old, ptr %context)
     br label %check
   kernel:
-    %grid = extractvalue %Step %s, $Step.grid$
-    %threads = extractvalue %Step %s, $Step.threads$
-    %shared = extractvalue %Step %s, $Step.shared$
-    %in_row = shl i64 %threads, 32
     store i64 %bytes, ptr %size
     store ptr inttoptr (i64 1 to ptr), ptr %extra
     store ptr %old, ptr %extra[1]
     store ptr inttoptr (i64 2 to ptr), ptr %extra[2]
     store ptr %size, ptr %extra[3]
     store ptr null, ptr %extra[4]
-    %x_of_grid = or i64 %grid, 4294967296
-    %z_and_block = or i64 %in_row, 1
+    %z_and_block = or i64 (shl i64 (extractvalue %Step %s, $Step.threads$), 32), 1
     store ptr %code, ptr %params
-    store i64 %x_of_grid, ptr %params[1]
+    store i64 (or i64 (extractvalue %Step %s, $Step.grid$), 4294967296), ptr %params[1]
     store i64 %z_and_block, ptr %params[2]
     store i64 4294967297, ptr %params[3]
-    store i64 %shared, ptr %params[4]
+    store i64 (extractvalue %Step %s, $Step.shared$), ptr %params[4]
     store i64 0, ptr %params[5]
     store ptr %extra, ptr %params[6]
     store i64 0, ptr %params[7]
@@ -222,11 +179,9 @@ define internal i1 @updated(ptr %queue, ptr %graph, i64 %count) {
     %set = call i32 *%queue->Queue.set_kernel(ptr %handle, ptr %node, ptr %params)
   check:
     %status = phi i32 [ %copied, %copy ], [ %set, %kernel ]
-    goto %bad if icmp ne i32 %status, 0
+    ret i1 0 if icmp ne i32 %status, 0
   }
   br label %fine
-bad:
-  ret i1 0
 fine:
   ret i1 1
 }
@@ -235,15 +190,12 @@ fine:
 define internal void @one_by_one(ptr %gpu, ptr %queue, i64 %count) {
   %steps = load ptr, ptr %queue->Queue.steps
   for %k < %count {
-    %step = getelementptr %Step, ptr %steps, i64 %k
-    %s = load %Step, ptr %step
+    %s = load %Step, ptr (getelementptr %Step, ptr %steps, i64 %k)
     %data = call ptr @data_of(ptr %queue, i64 %k)
     %code = extractvalue %Step %s, $Step.code$
     goto %kernel if icmp ne ptr %code, null
-    %from = load ptr, ptr %data[6]
-    %to = load ptr, ptr %data[17]
     %bytes = load i64, ptr %data[22]
-    call void @copy_now(ptr %gpu, ptr %to, ptr %from, i64 %bytes)
+    call void @copy_now(ptr %gpu, ptr (load ptr, ptr %data[17]), ptr (load ptr, ptr %data[6]), i64 %bytes)
     br label %next.k
   kernel:
     %grid = extractvalue %Step %s, $Step.grid$
@@ -252,7 +204,6 @@ define internal void @one_by_one(ptr %gpu, ptr %queue, i64 %count) {
     %size = extractvalue %Step %s, $Step.bytes$
     call void @start_now(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %data, i64 %size)
   }
-  ret void
 }
 
 ; Copy memory of the GPU. The words are a `CUDA_MEMCPY3D` of one row.
@@ -266,21 +217,17 @@ define internal void @copy_later(ptr %gpu, ptr %to, ptr %from, i64 %bytes) {
   store ptr %to, ptr %row[17]
   store i64 %bytes, ptr %row[20]
   store i64 %bytes, ptr %row[22]
-  %kept = call i1 @kept(ptr %gpu, ptr null, i64 0, i64 0, i64 0, ptr %row, i64 200)
-  br i1 %kept, label %done, label %now
+  br i1 (call i1 @kept(ptr %gpu, ptr null, i64 0, i64 0, i64 0, ptr %row, i64 200)), label %done, label %now
 alone:
   call void @flush(ptr %gpu)
 now:
   call void @copy_now(ptr %gpu, ptr %to, ptr %from, i64 %bytes)
 done:
-  ret void
 }
 
 define internal void @copy_now(ptr %gpu, ptr %to, ptr %from, i64 %bytes) {
-  %stream = load ptr, ptr %gpu->Gpu.stream
-  %code = call i32 *%gpu->Gpu.copy(ptr %to, ptr %from, i64 %bytes, ptr %stream)
+  %code = call i32 *%gpu->Gpu.copy(ptr %to, ptr %from, i64 %bytes, ptr (load ptr, ptr %gpu->Gpu.stream))
   call void @noted(ptr %gpu, i32 %code)
-  ret void
 }
 
 @one_row = internal constant [25 x i64] [i64 0, i64 0, i64 0, i64 0, i64 2, i64 0, i64 0, i64 0, i64 0, i64 0, i64 1, i64 0, i64 0, i64 0, i64 0, i64 2, i64 0, i64 0, i64 0, i64 0, i64 0, i64 1, i64 0, i64 1, i64 1]

@@ -4,80 +4,62 @@
 ; pages; class 0 has $SMALLEST$ bytes.
 
 define ptr @soac_host_data(ptr %buffer) {
-  %address = load ptr, ptr %buffer->Buffer.address
-  ret ptr %address
+  ret ptr (load ptr, ptr %buffer->Buffer.address)
 }
 
 ; A buffer of %bytes bytes, counted once; null if there is no memory.
 define ptr @soac_host_take(ptr %state, i64 %bytes) {
   %gpu = call ptr @gpu_of(ptr %state)
   %is_small = icmp ule i64 %bytes, $SMALLEST$
-  %zeros = call i64 @llvm.ctlz.i64(i64 %bytes, i1 false)
-  %eighth = sub i64 60, %zeros
-  %shift = call i64 @llvm.smax.i64(i64 %eighth, i64 12)
-  %step = shl i64 1, %shift
-  %up = add i64 %bytes, %step
-  %top = sub i64 %up, 1
+  %shift = call i64 @llvm.smax.i64(i64 (sub i64 60, (call i64 @llvm.ctlz.i64(i64 %bytes, i1 false))), i64 12)
+  %top = sub i64 (add i64 %bytes, (shl i64 1, %shift)), 1
   %units = lshr i64 %top, %shift
-  %rounded = shl i64 %units, %shift
-  %above = sub i64 %shift, 12
-  %group = shl i64 %above, 3
-  %number = add i64 %group, %units
-  %capacity = select i1 %is_small, i64 $SMALLEST$, i64 %rounded
+  %number = add i64 (shl i64 (sub i64 %shift, 12), 3), %units
+  %capacity = select i1 %is_small, i64 $SMALLEST$, i64 (shl i64 %units, %shift)
   %class = select i1 %is_small, i64 0, i64 %number
-  %lists = load ptr, ptr %gpu->Gpu.lists
-  %list = getelementptr ptr, ptr %lists, i64 %class
+  %list = getelementptr ptr, ptr (load ptr, ptr %gpu->Gpu.lists), i64 %class
   %head = load ptr, ptr %list
   goto %new if icmp eq ptr %head, null
-  %next = load ptr, ptr %head->Buffer.next
-  store ptr %next, ptr %list
+  store ptr (load ptr, ptr %head->Buffer.next), ptr %list
   store i64 1, ptr %head
   ret ptr %head
 new:
   call void @flush(ptr %gpu)
   call void @counted(ptr %gpu->Gpu.allocations)
   %address = call ptr *%gpu->Gpu.allocate(ptr %gpu, i64 %capacity)
-  goto %fail if icmp eq ptr %address, null
+  ret ptr null if icmp eq ptr %address, null
   %buffer = call ptr @aligned_alloc(i64 64, i64 64)
   goto %back if icmp eq ptr %buffer, null
   %b1 = insertvalue %Buffer zeroinitializer, i64 1, $Buffer.references$
-  %b2 = insertvalue %Buffer %b1, i64 %class, $Buffer.class$
-  %b3 = insertvalue %Buffer %b2, i64 %capacity, $Buffer.capacity$
-  %b4 = insertvalue %Buffer %b3, ptr %address, $Buffer.address$
-  %b5 = insertvalue %Buffer %b4, ptr %gpu, $Buffer.gpu$
+  %b3 = insertvalue %Buffer (insertvalue %Buffer %b1, i64 %class, $Buffer.class$), i64 %capacity, $Buffer.capacity$
+  %b5 = insertvalue %Buffer (insertvalue %Buffer %b3, ptr %address, $Buffer.address$), ptr %gpu, $Buffer.gpu$
   store %Buffer %b5, ptr %buffer
   ret ptr %buffer
 back:
   call void @free_address(ptr %gpu, ptr %address)
-fail:
   ret ptr null
 }
 
 define internal void @free_address(ptr %gpu, ptr %address) {
   call void *%gpu->Gpu.free(ptr %gpu, ptr %address)
-  ret void
 }
 
 ; One reference less; without any, the buffer goes back to its list.
 define i64 @soac_host_drop(ptr %buffer) {
-  %old = load i64, ptr %buffer
-  %left = sub i64 %old, 1
+  %left = sub i64 (load i64, ptr %buffer), 1
   store i64 %left, ptr %buffer
-  goto %done if icmp ne i64 %left, 0
+  ret i64 0 if icmp ne i64 %left, 0
   %gpu = load ptr, ptr %buffer->Buffer.gpu
   %class = load i64, ptr %buffer->Buffer.class
   %lists = load ptr, ptr %gpu->Gpu.lists
-  %head = load ptr, ptr %lists[%class]
-  store ptr %head, ptr %buffer->Buffer.next
+  store ptr (load ptr, ptr %lists[%class]), ptr %buffer->Buffer.next
   store ptr %buffer, ptr %lists[%class]
-done:
   ret i64 0
 }
 
 ; Forget a buffer whose memory is the caller's from now on.
 define void @soac_host_let_go(ptr %buffer) {
   call void @free(ptr %buffer)
-  ret void
 }
 
 ; Give the memory of all free buffers back.
@@ -86,15 +68,12 @@ define void @soac_host_trim(ptr %gpu) {
   %lists = load ptr, ptr %gpu->Gpu.lists
   for %k < $LISTS$ {
   list:
-    %place = getelementptr ptr, ptr %lists, i64 %k
-    %head = load ptr, ptr %place
+    %head = load ptr, ptr %lists[ptr %k]
     goto %next.k if icmp eq ptr %head, null
-    %rest = load ptr, ptr %head->Buffer.next
     %address = load ptr, ptr %head->Buffer.address
-    store ptr %rest, ptr %place
+    store ptr (load ptr, ptr %head->Buffer.next), ptr %lists[ptr %k]
     call void @free_address(ptr %gpu, ptr %address)
     call void @free(ptr %head)
     br label %list
   }
-  ret void
 }

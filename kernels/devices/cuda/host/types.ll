@@ -11,37 +11,19 @@
 %Step = type { ptr, i64, i64, i64, i64 }  ; code grid threads shared bytes
 %Variant = type { ptr, i64, i64, i64, i64, i64, i64, i64 }  ; code threads together turns fails stacks shared_left near
 
-declare ptr @aligned_alloc(i64, i64)
-declare i32 @memcmp(ptr, ptr, i64)
-declare void @free(ptr)
-declare i64 @llvm.ctlz.i64(i64, i1)
-declare i64 @llvm.cttz.i64(i64, i1)
-declare i64 @llvm.smin.i64(i64, i64)
-declare i64 @llvm.smax.i64(i64, i64)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-
 ; The GPU that a call is on.
 define internal ptr @gpu_of(ptr %state) {
-  %gpu = load ptr, ptr %state[$DEVICE_WORD$]
-  ret ptr %gpu
+  ret ptr (load ptr, ptr %state[$DEVICE_WORD$])
 }
 
 ; Keep the first error of the driver: what is launched behind it fails with it.
 define internal void @noted(ptr %gpu, i32 %code) {
-  goto %done if icmp eq i32 %code, 0
+  ret void if icmp eq i32 %code, 0
   %before = load i64, ptr %gpu->Gpu.error
-  %first = icmp eq i64 %before, 0
-  %wide = zext i32 %code to i64
-  %error = select i1 %first, i64 %wide, i64 %before
-  store i64 %error, ptr %gpu->Gpu.error
-done:
-  ret void
+  store i64 (select i1 (icmp eq i64 %before, 0), i64 (zext i32 %code to i64), i64 %before), ptr %gpu->Gpu.error
 }
 
 ; One more of what a word of the GPU counts.
 define internal void @counted(ptr %word) {
-  %old = load i64, ptr %word
-  %new = add i64 %old, 1
-  store i64 %new, ptr %word
-  ret void
+  store i64 (add i64 (load i64, ptr %word), 1), ptr %word
 }

@@ -9,14 +9,11 @@
 %Request = type { i64, ptr, i64 }  ; device image keep -- in the header
 %Kept = type { ptr, ptr }  ; address context
 
-declare ptr @dlopen(ptr, i32)
-declare ptr @dlsym(ptr, ptr)
 @driver = internal global [$FUNCTIONS$ x ptr] zeroinitializer
 @driver_name = internal constant [13 x i8] c"libcuda.so.1\00"
 
 define internal ptr @device_of(ptr %context) {
-  %device = load ptr, ptr %context->Context.arenas
-  ret ptr %device
+  ret ptr (load ptr, ptr %context->Context.arenas)
 }
 
 ; ---- the driver
@@ -24,39 +21,29 @@ define internal ptr @device_of(ptr %context) {
 ; All of the driver's functions, once in a process; false if there is no driver, or one that is too old.
 define internal i1 @find_driver() {
   %library = call ptr @dlopen(ptr @driver_name, i32 2)
-  goto %fail if icmp eq ptr %library, null
+  ret i1 false if icmp eq ptr %library, null
   for %k < $FUNCTIONS$ {
-    %name = load ptr, ptr @driver_names[%k]
-    %found = call ptr @dlsym(ptr %library, ptr %name)
-    goto %fail if icmp eq ptr %found, null
+    %found = call ptr @dlsym(ptr %library, ptr (load ptr, ptr @driver_names[%k]))
+    ret i1 false if icmp eq ptr %found, null
     store ptr %found, ptr @driver[%k]
   }
-  %code = call i32 *@driver[$cuInit$](i32 0)
-  %fine = icmp eq i32 %code, 0
-  ret i1 %fine
-fail:
-  ret i1 false
+  ret i1 (icmp eq i32 (call i32 *@driver[$cuInit$](i32 0)), 0)
 }
 
 define internal void @push(ptr %device) {
-  %context = load ptr, ptr %device->Device.context
-  %code = call i32 *@driver[$cuCtxPushCurrent_v2$](ptr %context)
-  ret void
+  %code = call i32 *@driver[$cuCtxPushCurrent_v2$](ptr (load ptr, ptr %device->Device.context))
 }
 
 define internal void @pop() {
   %old = alloca ptr, align 8
   %code = call i32 *@driver[$cuCtxPopCurrent_v2$](ptr %old)
-  ret void
 }
 
 define internal i64 @attribute(i32 %number, i32 %device) {
   %found = alloca i32, align 4
   store i32 0, ptr %found
   %code = call i32 *@driver[$cuDeviceGetAttribute$](ptr %found, i32 %number, i32 %device)
-  %value = load i32, ptr %found
-  %wide = sext i32 %value to i64
-  ret i64 %wide
+  ret i64 (sext i32 (load i32, ptr %found) to i64)
 }
 
 ; ---- memory
@@ -74,42 +61,28 @@ done:
 
 define internal ptr @asked(i64 %bytes) {
   %found = alloca ptr, align 8
-  %code = call i32 *@driver[$cuMemAlloc_v2$](ptr %found, i64 %bytes)
-  goto %none if icmp ne i32 %code, 0
-  %address = load ptr, ptr %found
-  ret ptr %address
-none:
-  ret ptr null
+  ret ptr null if icmp ne i32 (call i32 *@driver[$cuMemAlloc_v2$](ptr %found, i64 %bytes)), 0
+  ret ptr (load ptr, ptr %found)
 }
 
 define internal void @freed(ptr %gpu, ptr %address) {
-  goto %done if icmp eq ptr %address, null
+  ret void if icmp eq ptr %address, null
   %code = call i32 *@driver[$cuMemFree_v2$](ptr %address)
-done:
-  ret void
 }
 
 ; Memory for the stacks of launches: one piece, which grows.
 define internal void @more_stack(ptr %gpu, i64 %bytes) {
-  %old_word = load i64, ptr %gpu->Gpu.stack
-  %old = inttoptr i64 %old_word to ptr
-  call void @freed(ptr %gpu, ptr %old)
+  call void @freed(ptr %gpu, ptr (inttoptr i64 (load i64, ptr %gpu->Gpu.stack) to ptr))
   %new = call ptr @allocated(ptr %gpu, i64 %bytes)
-  %none = icmp eq ptr %new, null
-  %room = select i1 %none, i64 0, i64 %bytes
-  %word = ptrtoint ptr %new to i64
-  store i64 %word, ptr %gpu->Gpu.stack
-  store i64 %room, ptr %gpu->Gpu.stack_room
-  ret void
+  store i64 (ptrtoint ptr %new to i64), ptr %gpu->Gpu.stack
+  store i64 (select i1 (icmp eq ptr %new, null), i64 0, i64 %bytes), ptr %gpu->Gpu.stack_room
 }
 
 ; A variant that a library does not have, and bulk kernels, which it has: there is nothing to be done.
 define internal void @no_kernel(i64 %number, i64 %which) {
-  ret void
 }
 
 define internal void @no_bulk(ptr %gpu) {
-  ret void
 }
 
 ; ---- contexts
@@ -117,9 +90,8 @@ define internal void @no_bulk(ptr %gpu) {
 ; A context as a configuration says (null: by default); null if there is no memory. One that cannot run says why in its
 ; failure.
 define ptr @$PROGRAM$_context_new(ptr %config) {
-  %bytes = ptrtoint ptr getelementptr (%Context, ptr null, i64 1) to i64
-  %context = call ptr @calloc(i64 1, i64 %bytes)
-  goto %gone if icmp eq ptr %context, null
+  %context = call ptr @calloc(i64 1, i64 (ptrtoint ptr getelementptr (%Context, ptr null, i64 1) to i64))
+  ret ptr null if icmp eq ptr %context, null
 begin:
   %locked = call i32 @pthread_mutex_init(ptr %context->Context.lock, ptr null)
   call void @preset(ptr %context)
@@ -132,82 +104,59 @@ configured:
 open:
   %why_not = call ptr @open_device(ptr %context, %Request %how)
   goto %fail if icmp ne ptr %why_not, null
-  %target = load ptr, ptr @soac_targets
-  store ptr %target, ptr %context->Context.target
+  store ptr (load ptr, ptr @soac_targets), ptr %context->Context.target
   ret ptr %context
 fail:
   %why = phi ptr [ @soac_site_driver, %configured ], [ %why_not, %open ]
   call void @soac_library_fail(ptr %context, ptr %why, ptr null)
   ret ptr %context
-gone:
-  ret ptr null
 }
 
 ; The GPU of a configuration, its image and states; why not, or null.
 define internal ptr @open_device(ptr %context, %Request %how) {
-  %asked = extractvalue %Request %how, $Request.device$
-  %wanted = extractvalue %Request %how, $Request.image$
-  %number = trunc i64 %asked to i32
+  %number = trunc i64 (extractvalue %Request %how, $Request.device$) to i32
   %found = alloca i32, align 4
-  %got = call i32 *@driver[$cuDeviceGet$](ptr %found, i32 %number)
-  goto %no_gpu if icmp ne i32 %got, 0
+  goto %no_gpu if icmp ne i32 (call i32 *@driver[$cuDeviceGet$](ptr %found, i32 %number)), 0
   %cuda_device = load i32, ptr %found
   %primary = alloca ptr, align 8
-  %retained = call i32 *@driver[$cuDevicePrimaryCtxRetain$](ptr %primary, i32 %cuda_device)
-  goto %no_gpu if icmp ne i32 %retained, 0
-  %bytes = ptrtoint ptr getelementptr (%Device, ptr null, i64 1) to i64
-  %device = call ptr @calloc(i64 1, i64 %bytes)
+  goto %no_gpu if icmp ne i32 (call i32 *@driver[$cuDevicePrimaryCtxRetain$](ptr %primary, i32 %cuda_device)), 0
+  %device = call ptr @calloc(i64 1, i64 (ptrtoint ptr getelementptr (%Device, ptr null, i64 1) to i64))
   store ptr %device, ptr %context->Context.arenas
-  goto %no_memory if icmp eq ptr %device, null
-  %cuda_context = load ptr, ptr %primary
-  store ptr %cuda_context, ptr %device->Device.context
+  ret ptr @soac_site_memory if icmp eq ptr %device, null
+  store ptr (load ptr, ptr %primary), ptr %device->Device.context
   store i32 %cuda_device, ptr %device->Device.number
-  %keep = extractvalue %Request %how, $Request.keep$
-  %keeps = icmp ne i64 %keep, 0
-  store i1 %keeps, ptr %device->Device.keep
+  store i1 (icmp ne i64 (extractvalue %Request %how, $Request.keep$), 0), ptr %device->Device.keep
   call void @push(ptr %device)
-  goto %no_image unless call i1 @load_image(ptr %device, ptr %wanted)
+  goto %no_image unless call i1 @load_image(ptr %device, ptr (extractvalue %Request %how, $Request.image$))
   %filled = call i1 @fill_gpu(ptr %device)
   %kernels = call i1 @fill_kernels(ptr %device)
   %states = call i1 @make_states(ptr %context, ptr %device)
   call void @pop()
-  goto %no_memory unless %filled
-  goto %no_memory unless %kernels
-  goto %no_memory unless %states
+  ret ptr @soac_site_memory unless %filled && %kernels && %states
   ret ptr null
 no_image:
   call void @pop()
   ret ptr @soac_site_image
 no_gpu:
   ret ptr @soac_site_gpu
-no_memory:
-  ret ptr @soac_site_memory
 }
 
 ; The first image (of the name that is asked for, if one is) that this GPU loads: cubins are for GPUs of their own number.
 define internal i1 @load_image(ptr %device, ptr %wanted) {
   %number = load i32, ptr %device->Device.number
-  %major = call i64 @attribute(i32 75, i32 %number)
-  %minor = call i64 @attribute(i32 76, i32 %number)
-  %tens = mul i64 %major, 10
-  %arch = add i64 %tens, %minor
+  %tens = mul i64 (call i64 @attribute(i32 75, i32 %number)), 10
+  %arch = add i64 %tens, (call i64 @attribute(i32 76, i32 %number))
   %any = icmp eq ptr %wanted, null
   %module_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.module$
   for %k < $IMAGES$ {
-    %image = load %Image, ptr @soac_images[%Image %k]
-    %name = extractvalue %Image %image, $Image.name$
+    %name = load ptr, ptr @soac_images[%k]->Image.name
     goto %suits if %any
-    %differs = call i32 @strcmp(ptr %name, ptr %wanted)
-    goto %next.k if icmp ne i32 %differs, 0
+    goto %next.k if icmp ne i32 (call i32 @strcmp(ptr %name, ptr %wanted)), 0
   suits:
-    %own = extractvalue %Image %image, $Image.arch$
-    %is_ptx = icmp eq i64 %own, 0
-    %is_ours = icmp eq i64 %own, %arch
-    %may = or i1 %is_ptx, %is_ours
-    goto %next.k unless %may
-    %data = extractvalue %Image %image, $Image.code$
-    %code = call i32 *@driver[$cuModuleLoadData$](ptr %module_place, ptr %data)
-    goto %found if icmp eq i32 %code, 0
+    %own = load i64, ptr @soac_images[%k]->Image.arch
+    goto %next.k unless or i1 (icmp eq i64 %own, 0), (icmp eq i64 %own, %arch)
+    %data = load ptr, ptr @soac_images[%k]->Image.code
+    goto %found if icmp eq i32 (call i32 *@driver[$cuModuleLoadData$](ptr %module_place, ptr %data)), 0
   }
   br label %none
 found:
@@ -230,117 +179,83 @@ define internal i1 @fill_gpu(ptr %gpu) {
   store ptr %bulk, ptr %gpu->Gpu.bulk
   %lists = call ptr @calloc(i64 $LISTS$, i64 8)
   store ptr %lists, ptr %gpu->Gpu.lists
-  %many = call i64 @attribute(i32 16, i32 %number)
-  store i64 %many, ptr %gpu->Gpu.multiprocessors
+  store i64 (call i64 @attribute(i32 16, i32 %number)), ptr %gpu->Gpu.multiprocessors
   %streamed = call i32 *@driver[$cuStreamCreate$](ptr %gpu->Gpu.stream, i32 0)
   %pinned = call i32 *@driver[$cuMemHostAlloc$](ptr %gpu->Gpu.pinned, i64 $RECORD_ROOM$, i32 0)
   %record = call ptr @asked(i64 $RECORD_ROOM$)
   store ptr %record, ptr %gpu->Gpu.record
-  %failures = or i32 %streamed, %pinned
-  %good = icmp eq i32 %failures, 0
-  %has_record = icmp ne ptr %record, null
-  %has_bulk = icmp ne ptr %bulk, null
-  %has_lists = icmp ne ptr %lists, null
-  %a = and i1 %good, %has_record
-  %b = and i1 %has_bulk, %has_lists
-  %all = and i1 %a, %b
+  %a = and i1 (icmp eq i32 (or i32 %streamed, %pinned), 0), (icmp ne ptr %record, null)
+  %all = and i1 %a, (and i1 (icmp ne ptr %bulk, null), (icmp ne ptr %lists, null))
   ret i1 %all
 }
 
 define internal ptr @kernel_code(ptr %device, ptr %name) {
   %found = alloca ptr, align 8
   store ptr null, ptr %found
-  %module = load ptr, ptr %device->Device.module
-  %code = call i32 *@driver[$cuModuleGetFunction$](ptr %found, ptr %module, ptr %name)
-  %kernel = load ptr, ptr %found
-  ret ptr %kernel
+  %code = call i32 *@driver[$cuModuleGetFunction$](ptr %found, ptr (load ptr, ptr %device->Device.module), ptr %name)
+  ret ptr (load ptr, ptr %found)
 }
 
 ; The tables of all kernels, with the variants that the library has; where there is none, that of the usual number of threads.
 define internal i1 @fill_kernels(ptr %device) {
-  %kernel_bytes = ptrtoint ptr getelementptr (%Kernel, ptr null, i64 1) to i64
-  %kernels = call ptr @calloc(i64 $KERNELS_ROOM$, i64 %kernel_bytes)
+  %kernels = call ptr @calloc(i64 $KERNELS_ROOM$, i64 (ptrtoint ptr getelementptr (%Kernel, ptr null, i64 1) to i64))
   store ptr %kernels, ptr %device->Device.kernels
-  %variant_bytes = ptrtoint ptr getelementptr (%Variant, ptr null, i64 1) to i64
-  %variants = call ptr @calloc(i64 $FORMS_ROOM$, i64 %variant_bytes)
+  %variants = call ptr @calloc(i64 $FORMS_ROOM$, i64 (ptrtoint ptr getelementptr (%Variant, ptr null, i64 1) to i64))
   store ptr %variants, ptr %device->Device.variants
-  goto %fail if icmp eq ptr %kernels, null
-  goto %fail if icmp eq ptr %variants, null
-  %number = load i32, ptr %device->Device.number
-  %may_have = call i64 @attribute(i32 97, i32 %number)
+  ret i1 false if icmp eq ptr %kernels, null || icmp eq ptr %variants, null
+  %may_have = call i64 @attribute(i32 97, i32 (load i32, ptr %device->Device.number))
   %most = call i64 @llvm.smin.i64(i64 %may_have, i64 $MOST_SHARED$)
   %own = alloca i32, align 4
   for %k < $FORMS$ {
     %of = load %Form, ptr @soac_forms[%Form %k]
-    %name = extractvalue %Form %of, $Form.name$
-    %code = call ptr @kernel_code(ptr %device, ptr %name)
+    %code = call ptr @kernel_code(ptr %device, ptr (extractvalue %Form %of, $Form.name$))
     store i32 0, ptr %own
     %asked = call i32 *@driver[$cuFuncGetAttribute$](ptr %own, i32 1, ptr %code)
-    %declared = load i32, ptr %own
-    %declared_wide = sext i32 %declared to i64
-    %left = sub i64 %most, %declared_wide
-    %some = call i64 @llvm.smax.i64(i64 %left, i64 0)
-    %shared = and i64 %some, -16
-    %to_allow = trunc i64 %shared to i32
-    %allowed = call i32 *@driver[$cuFuncSetAttribute$](ptr %code, i32 8, i32 %to_allow)
-    %given = extractvalue %Form %of, $Form.variant$
-    %with_code = insertvalue %Variant %given, ptr %code, $Variant.code$
-    %variant = insertvalue %Variant %with_code, i64 %shared, $Variant.shared_left$
-    store %Variant %variant, ptr %variants[%Variant %k]
+    %left = sub i64 %most, (sext i32 (load i32, ptr %own) to i64)
+    %shared = and i64 (call i64 @llvm.smax.i64(i64 %left, i64 0)), -16
+    %allowed = call i32 *@driver[$cuFuncSetAttribute$](ptr %code, i32 8, i32 (trunc i64 %shared to i32))
+    %with_code = insertvalue %Variant (extractvalue %Form %of, $Form.variant$), ptr %code, $Variant.code$
+    store %Variant (insertvalue %Variant %with_code, i64 %shared, $Variant.shared_left$), ptr %variants[%Variant %k]
     %kernel = extractvalue %Form %of, $Form.kernel$
     %which = extractvalue %Form %of, $Form.number$
     store ptr %variants[%Variant %k], ptr %kernels[%kernel]->Kernel.variants[%which]
   }
   for %n < $KERNELS$ {
-    %row = load %Limits, ptr @soac_limits[%Limits %n]
-    %most_shared = extractvalue %Limits %row, $Limits.most$
-    %usual = extractvalue %Limits %row, $Limits.threads$
-    %table = getelementptr %Kernel, ptr %kernels, i64 %n
-    store i64 %most_shared, ptr %table->Kernel.most
-    store i64 %usual, ptr %table->Kernel.threads
-    store i64 $FIRST_BLOCK$, ptr %table->Kernel.block_stack
-    store i64 $FIRST_THREAD$, ptr %table->Kernel.thread_stack
-    %warps = lshr i64 %usual, 5
-    %whole_number = sub i64 %warps, 1
+    %usual = load i64, ptr @soac_limits[%n]->Limits.threads
+    store i64 (load i64, ptr @soac_limits[%n]->Limits.most), ptr %kernels[%n]->Kernel.most
+    store i64 %usual, ptr %kernels[%n]->Kernel.threads
+    store i64 $FIRST_BLOCK$, ptr %kernels[%n]->Kernel.block_stack
+    store i64 $FIRST_THREAD$, ptr %kernels[%n]->Kernel.thread_stack
+    %whole_number = sub i64 (lshr i64 %usual, 5), 1
     for %s < $VARIANTS$ {
-      %slot_place = getelementptr %Kernel, ptr %table, i32 0, i32 $Kernel.variants$, i64 %s
-      %known = load ptr, ptr %slot_place
-      goto %next.s if icmp ne ptr %known, null
-      %row_of = and i64 %s, 224
-      %instead = add i64 %row_of, %whole_number
-      %other = load ptr, ptr %table->Kernel.variants[%instead]
-      store ptr %other, ptr %slot_place
+      %slot_place = getelementptr %Kernel, ptr %kernels[%Kernel %n], i32 0, i32 $Kernel.variants$, i64 %s
+      goto %next.s if icmp ne ptr (load ptr, ptr %slot_place), null
+      %instead = add i64 (and i64 %s, 224), %whole_number
+      store ptr (load ptr, ptr %kernels[%n]->Kernel.variants[%instead]), ptr %slot_place
     }
   }
   %bulk_table = load ptr, ptr %device->Gpu.bulk
   for %b < 16 {
-    %bulk_name = load ptr, ptr @soac_bulk_names[%b]
-    %bulk_code = call ptr @kernel_code(ptr %device, ptr %bulk_name)
-    store ptr %bulk_code, ptr %bulk_table[%b]
+    store ptr (call ptr @kernel_code(ptr %device, ptr (load ptr, ptr @soac_bulk_names[%b]))), ptr %bulk_table[%b]
   }
   ret i1 true
-fail:
-  ret i1 false
 }
 
 ; A state for each entry, with its kernels.
 define internal i1 @make_states(ptr %context, ptr %device) {
   %kernels = load ptr, ptr %device->Device.kernels
   for %k < $ENTRIES$ {
-    %of = load %Entry, ptr @soac_entries[%Entry %k]
-    %words = extractvalue %Entry %of, $Entry.words$
-    %listing = load %Table, ptr @soac_launched[%Table %k]
-    %numbers = extractvalue %Table %listing, $Table.rows$
-    %count = extractvalue %Table %listing, $Table.count$
-    %all_words = add i64 %words, %count
-    %state = call ptr @calloc(i64 %all_words, i64 8)
+    %words = load i64, ptr @soac_entries[%k]->Entry.words
+    %numbers = load ptr, ptr @soac_launched[%k]->Table.rows
+    %count = load i64, ptr @soac_launched[%k]->Table.count
+    %state = call ptr @calloc(i64 (add i64 %words, %count), i64 8)
     store ptr %state, ptr %context->Context.states[%k]
-    goto %fail if icmp eq ptr %state, null
+    ret i1 false if icmp eq ptr %state, null
     %table = getelementptr i64, ptr %state, i64 %words
     store ptr %table, ptr %state[$KERNELS_WORD$]
     store ptr %device, ptr %state[$DEVICE_WORD$]
     store ptr @no_kernel, ptr %state[$NEED_WORD$]
-    %record = extractvalue %Entry %of, $Entry.record$
+    %record = load i64, ptr @soac_entries[%k]->Entry.record
     store ptr %state[%record], ptr %state[$RECORD_WORD$]
     for %n < %count {
       %number = load i64, ptr %numbers[%n]
@@ -348,12 +263,10 @@ define internal i1 @make_states(ptr %context, ptr %device) {
     }
   }
   ret i1 true
-fail:
-  ret i1 false
 }
 
 define void @$PROGRAM$_context_free(ptr %context) {
-  goto %done if icmp eq ptr %context, null
+  ret void if icmp eq ptr %context, null
   %device = call ptr @device_of(ptr %context)
   goto %states if icmp eq ptr %device, null
   call void @close_device(ptr %device)
@@ -361,28 +274,21 @@ states:
   call void @free_states(ptr %context)
   %destroyed = call i32 @pthread_mutex_destroy(ptr %context->Context.lock)
   call void @free(ptr %context)
-done:
-  ret void
 }
 
 define internal void @close_device(ptr %device) {
   call void @push(ptr %device)
-  %of = load %Gpu, ptr %device
-  %stack_word = extractvalue %Gpu %of, $Gpu.stack$
-  %stack = inttoptr i64 %stack_word to ptr
-  call void @freed(ptr %device, ptr %stack)
-  %record_word = extractvalue %Gpu %of, $Gpu.record$
-  %record = inttoptr i64 %record_word to ptr
-  call void @freed(ptr %device, ptr %record)
-  %lists = extractvalue %Gpu %of, $Gpu.lists$
+  call void @freed(ptr %device, ptr (inttoptr i64 (load i64, ptr %device->Gpu.stack) to ptr))
+  call void @freed(ptr %device, ptr (inttoptr i64 (load i64, ptr %device->Gpu.record) to ptr))
+  %lists = load ptr, ptr %device->Gpu.lists
   goto %pinned if icmp eq ptr %lists, null
   call void @soac_host_trim(ptr %device)
 pinned:
-  %pages = extractvalue %Gpu %of, $Gpu.pinned$
+  %pages = load ptr, ptr %device->Gpu.pinned
   goto %stream if icmp eq ptr %pages, null
   %unpinned = call i32 *@driver[$cuMemFreeHost$](ptr %pages)
 stream:
-  %queue = extractvalue %Gpu %of, $Gpu.stream$
+  %queue = load ptr, ptr %device->Gpu.stream
   goto %module if icmp eq ptr %queue, null
   %destroyed = call i32 *@driver[$cuStreamDestroy_v2$](ptr %queue)
 module:
@@ -391,17 +297,12 @@ module:
   %unloaded = call i32 *@driver[$cuModuleUnload$](ptr %loaded)
 leave:
   call void @pop()
-  %number = load i32, ptr %device->Device.number
-  %released = call i32 *@driver[$cuDevicePrimaryCtxRelease_v2$](i32 %number)
-  %bulk = extractvalue %Gpu %of, $Gpu.bulk$
-  call void @free(ptr %bulk)
+  %released = call i32 *@driver[$cuDevicePrimaryCtxRelease_v2$](i32 (load i32, ptr %device->Device.number))
+  call void @free(ptr (load ptr, ptr %device->Gpu.bulk))
   call void @free(ptr %lists)
-  %kernels = load ptr, ptr %device->Device.kernels
-  call void @free(ptr %kernels)
-  %variants = load ptr, ptr %device->Device.variants
-  call void @free(ptr %variants)
+  call void @free(ptr (load ptr, ptr %device->Device.kernels))
+  call void @free(ptr (load ptr, ptr %device->Device.variants))
   call void @free(ptr %device)
-  ret void
 }
 
 ; The name of the image that runs.
@@ -418,20 +319,15 @@ done:
 ; Give up what an array of a result owns: memory of the host, or of a GPU. Of the latter an owner is odd; its context may
 ; be gone, and the memory with it.
 define void @$PROGRAM$_release(ptr %owner) {
-  %word = ptrtoint ptr %owner to i64
-  %odd = and i64 %word, 1
-  goto %host if icmp eq i64 %odd, 0
+  goto %host if icmp eq i64 (and i64 (ptrtoint ptr %owner to i64), 1), 0
   %of = load %Kept, ptr %owner[i8 -1]
-  %address = extractvalue %Kept %of, $Kept.address$
-  %cuda_context = extractvalue %Kept %of, $Kept.context$
-  %entered = call i32 *@driver[$cuCtxPushCurrent_v2$](ptr %cuda_context)
-  call void @freed(ptr null, ptr %address)
+  %entered = call i32 *@driver[$cuCtxPushCurrent_v2$](ptr (extractvalue %Kept %of, $Kept.context$))
+  call void @freed(ptr null, ptr (extractvalue %Kept %of, $Kept.address$))
   call void @pop()
   call void @free(ptr %owner[i8 -1])
   ret void
 host:
   call void @free(ptr %owner)
-  ret void
 }
 
 ; ---- what calls ask of a device (calls.ll)
@@ -444,75 +340,57 @@ define internal i64 @soac_library_enter(ptr %context) {
 }
 
 define internal void @forget_failures(ptr %gpu) {
-  %record_word = load i64, ptr %gpu->Gpu.record
-  %record = inttoptr i64 %record_word to ptr
-  %stream = load ptr, ptr %gpu->Gpu.stream
-  %cleared = call i32 *%gpu->Gpu.clear(ptr %record, i8 0, i64 $RECORD_BYTES$, ptr %stream)
+  %record = inttoptr i64 (load i64, ptr %gpu->Gpu.record) to ptr
+  %cleared = call i32 *%gpu->Gpu.clear(ptr %record, i8 0, i64 $RECORD_BYTES$, ptr (load ptr, ptr %gpu->Gpu.stream))
   store i64 0, ptr %gpu->Gpu.pending
   store i64 0, ptr %gpu->Gpu.failing
   store i64 0, ptr %gpu->Gpu.error
-  ret void
 }
 
 ; What arguments are copied to goes back to the lists; nothing of a call is under way then.
 define internal void @soac_library_leave(ptr %context) {
   %device = call ptr @device_of(ptr %context)
-  %stream = load ptr, ptr %device->Gpu.stream
-  %waited = call i32 *%device->Gpu.wait(ptr %stream)
+  %waited = call i32 *%device->Gpu.wait(ptr (load ptr, ptr %device->Gpu.stream))
   %place = getelementptr %Device, ptr %device, i32 0, i32 $Device.held$
 each:
   %held = load ptr, ptr %place
   goto %done if icmp eq ptr %held, null
-  %next = load ptr, ptr %held->Buffer.next
-  store ptr %next, ptr %place
+  store ptr (load ptr, ptr %held->Buffer.next), ptr %place
   %dropped = call i64 @soac_host_drop(ptr %held)
   br label %each
 done:
   call void @pop()
-  ret void
 }
 
 ; Where memory is, of its attributes: 2 for a GPU, 9 for which one; -1 if the driver does not know it.
 define internal i32 @attribute_of(ptr %address, i32 %which) {
   %found = alloca i32, align 4
-  %code = call i32 *@driver[$cuPointerGetAttribute$](ptr %found, i32 %which, ptr %address)
-  %known = icmp eq i32 %code, 0
-  %value = load i32, ptr %found
-  %given = select i1 %known, i32 %value, i32 -1
-  ret i32 %given
+  %known = icmp eq i32 (call i32 *@driver[$cuPointerGetAttribute$](ptr %found, i32 %which, ptr %address)), 0
+  ret i32 (select i1 %known, i32 (load i32, ptr %found), i32 -1)
 }
 
 ; An argument in memory of this GPU, at a place that any load may have, stays there. Another one is copied there; its words
 ; get that address.
 define internal i1 @soac_library_take(ptr %context, ptr %state, ptr %words, i64 %rank, i64 %width) {
   %device = call ptr @device_of(ptr %context)
-  %sizes = getelementptr i64, ptr %words, i64 1
   %from = load ptr, ptr %words
-  %kind = call i32 @attribute_of(ptr %from, i32 2)
-  %of_gpu = icmp eq i32 %kind, 2
+  %of_gpu = icmp eq i32 (call i32 @attribute_of(ptr %from, i32 2)), 2
   goto %copy unless %of_gpu
   %where = call i32 @attribute_of(ptr %from, i32 9)
-  %number = load i32, ptr %device->Device.number
-  %is_this = icmp eq i32 %where, %number
-  %word = ptrtoint ptr %from to i64
-  %odd = and i64 %word, 15
-  %aligned = icmp eq i64 %odd, 0
-  %stays = and i1 %is_this, %aligned
-  goto %done if %stays
+  %aligned = icmp eq i64 (and i64 (ptrtoint ptr %from to i64), 15), 0
+  goto %done if and i1 (icmp eq i32 %where, (load i32, ptr %device->Device.number)), %aligned
 copy:
-  %bytes = call i64 @bytes_in(ptr %sizes, i64 %rank, i64 %width)
+  %bytes = call i64 @bytes_in(ptr %words[1], i64 %rank, i64 %width)
   %buffer = call ptr @soac_host_take(ptr %state, i64 %bytes)
   goto %fail if icmp eq ptr %buffer, null
-  %before = load ptr, ptr %device->Device.held
-  store ptr %before, ptr %buffer->Buffer.next
+  store ptr (load ptr, ptr %device->Device.held), ptr %buffer->Buffer.next
   store ptr %buffer, ptr %device->Device.held
   %there = call ptr @soac_host_data(ptr %buffer)
   %address = ptrtoint ptr %there to i64
   store i64 %address, ptr %words
   goto %up unless %of_gpu
   %stream = load ptr, ptr %device->Gpu.stream
-  %code = call i32 *%device->Gpu.copy(ptr %there, ptr %from, i64 %bytes, ptr %stream)
-  %copied = icmp eq i32 %code, 0
+  %copied = icmp eq i32 (call i32 *%device->Gpu.copy(ptr %there, ptr %from, i64 %bytes, ptr %stream)), 0
   br i1 %copied, label %done, label %fail
 up:
   call void @soac_host_upload(ptr %state, i64 %address, ptr %from, i64 %bytes)
@@ -524,8 +402,7 @@ fail:
 
 define internal i64 @bytes_in(ptr %sizes, i64 %rank, i64 %width) {
   for %k < %rank, i64 %bytes = %width then %product {
-    %size = load i64, ptr %sizes[%k]
-    %product = mul i64 %bytes, %size
+    %product = mul i64 %bytes, (load i64, ptr %sizes[%k])
   }
   ret i64 %bytes
 }
@@ -533,15 +410,11 @@ define internal i64 @bytes_in(ptr %sizes, i64 %rank, i64 %width) {
 ; A result is copied to memory of the host, which is its owner's; or stays where it is, and its buffer is no more.
 define internal i1 @soac_library_give(ptr %context, ptr %from, ptr %to, ptr %owner, i64 %rank, i64 %width) {
   %device = call ptr @device_of(ptr %context)
-  %keeps = load i1, ptr %device->Device.keep
-  goto %fetch_it unless %keeps
+  goto %fetch_it unless load i1, ptr %device->Device.keep
   %kept = call ptr @calloc(i64 1, i64 16)
-  goto %fail if icmp eq ptr %kept, null
-  %here = load ptr, ptr %to
-  %cuda_context = load ptr, ptr %device->Device.context
-  %k1 = insertvalue %Kept zeroinitializer, ptr %here, $Kept.address$
-  %k2 = insertvalue %Kept %k1, ptr %cuda_context, $Kept.context$
-  store %Kept %k2, ptr %kept
+  ret i1 false if icmp eq ptr %kept, null
+  %k1 = insertvalue %Kept zeroinitializer, ptr (load ptr, ptr %to), $Kept.address$
+  store %Kept (insertvalue %Kept %k1, ptr (load ptr, ptr %device->Device.context), $Kept.context$), ptr %kept
   store ptr %kept[i8 1], ptr %owner
   %whole = load ptr, ptr %from
   store ptr null, ptr %from
@@ -549,10 +422,8 @@ define internal i1 @soac_library_give(ptr %context, ptr %from, ptr %to, ptr %own
   ret i1 true
 fetch_it:
   %bytes = call i64 @bytes_in(ptr %to[1], i64 %rank, i64 %width)
-  %up = add i64 %bytes, 64
-  %room = and i64 %up, -64
-  %memory = call ptr @aligned_alloc(i64 64, i64 %room)
-  goto %fail if icmp eq ptr %memory, null
+  %memory = call ptr @aligned_alloc(i64 64, i64 (and i64 (add i64 %bytes, 64), -64))
+  ret i1 false if icmp eq ptr %memory, null
   %data = load ptr, ptr %to
   store ptr %memory, ptr %to
   store ptr %memory, ptr %owner
@@ -563,8 +434,6 @@ fetch_it:
 drop:
   %dropped = call i64 @soac_host_drop(ptr %buffer)
   ret i1 true
-fail:
-  ret i1 false
 }
 
 ; The host program; again where arrays inside of a kernel had too little room, as long as one block could have more.
@@ -574,8 +443,7 @@ again:
   %status = call i64 %code(ptr %state)
   goto %done if icmp ne i64 %status, $KERNEL$
   %record = load ptr, ptr %state[$RECORD_WORD$]
-  %which = load i64, ptr %record
-  %site = sub i64 %which, 1
+  %site = sub i64 (load i64, ptr %record), 1
   goto %done if icmp uge i64 %site, $SITES$
   %owner = load i64, ptr @soac_stack_of[%site]
   goto %done if icmp slt i64 %owner, 0
@@ -590,24 +458,16 @@ done:
 
 ; Give the arrays of a kernel more room from now on, unless one block alone would fill the GPU.
 define internal i1 @enlarged(ptr %device, i64 %number, ptr %record) {
-  %kernels = load ptr, ptr %device->Device.kernels
-  %kernel = getelementptr %Kernel, ptr %kernels, i64 %number
-  %space = load i64, ptr %record[1]
-  %needs = load i64, ptr %record[2]
-  %of_thread = icmp ne i64 %space, 0
+  %kernel = getelementptr %Kernel, ptr (load ptr, ptr %device->Device.kernels), i64 %number
+  %of_thread = icmp ne i64 (load i64, ptr %record[1]), 0
   %place = select i1 %of_thread, ptr %kernel->Kernel.thread_stack, ptr %kernel->Kernel.block_stack
-  %old = load i64, ptr %place
-  %twice = mul i64 %old, 2
-  %size = call i64 @llvm.smax.i64(i64 %needs, i64 %twice)
-  %threads = load i64, ptr %kernel->Kernel.threads
-  %users = select i1 %of_thread, i64 %threads, i64 1
+  %size = call i64 @llvm.smax.i64(i64 (load i64, ptr %record[2]), i64 (mul i64 (load i64, ptr %place), 2))
+  %users = select i1 %of_thread, i64 (load i64, ptr %kernel->Kernel.threads), i64 1
   %free = alloca i64, align 8
   %total = alloca i64, align 8
   store i64 0, ptr %total
   %asked = call i32 *@driver[$cuMemGetInfo_v2$](ptr %free, ptr %total)
-  %all = load i64, ptr %total
-  %each = sdiv i64 %all, %users
-  %fits = icmp sle i64 %size, %each
+  %fits = icmp sle i64 %size, (sdiv i64 (load i64, ptr %total), %users)
   goto %done unless %fits
   store i64 %size, ptr %place
 done:
@@ -618,16 +478,12 @@ done:
 define internal ptr @soac_library_found(ptr %context, ptr %row, ptr %state, i64 %status, i64 %number) {
   switch i64 %status, label %memory [ i64 $KERNEL$, label %kernel i64 $DRIVER$, label %refused ]
 kernel:
-  goto %memory if icmp uge i64 %number, $SITES$
-  %owner = load i64, ptr @soac_stack_of[%number]
-  goto %memory if icmp sge i64 %owner, 0
-  %place = getelementptr %Site, ptr @soac_all_sites, i64 %number
-  ret ptr %place
+  goto %memory if icmp uge i64 %number, $SITES$ || icmp sge i64 (load i64, ptr @soac_stack_of[%number]), 0
+  ret ptr (getelementptr %Site, ptr @soac_all_sites, i64 %number)
 refused:
   %device = call ptr @device_of(ptr %context)
-  %error = load i64, ptr %device->Gpu.error
   %record = load ptr, ptr %state[$RECORD_WORD$]
-  store i64 %error, ptr %record[1]
+  store i64 (load i64, ptr %device->Gpu.error), ptr %record[1]
   ret ptr @soac_site_refused
 memory:
   ret ptr null

@@ -40,10 +40,15 @@ define i64 @twice(i64 %x) {
   ret i64 %y
 }
 
+define void @put(ptr %function, ptr %cell) {
+  ret void if icmp eq ptr %cell, null || icmp eq ptr %function, null
+  store ptr %function, ptr %cell->Cell.other
+}
+
 ; The values of %count cells that are not 7, twice, by way of a function in a cell, until one is negative.
 define i64 @sum(ptr %cells, i64 %count, ptr %function) {
   %holder = alloca %Cell, align 8
-  store ptr %function, ptr %holder->Cell.other
+  call void @put(ptr %function, ptr (getelementptr i8, ptr %holder, i64 (sub i64 (add i64 5, 7), 12)))
   for %k < %count, i64 %sum = 0 then %more {
     %value = load i64, ptr %cells[%k]
     goto %negative if icmp slt i64 %value, 0
@@ -60,14 +65,13 @@ define i64 @sum(ptr %cells, i64 %count, ptr %function) {
 negative:
   for %j < 3 {
     for %i < 2 {
-      goto %next.j unless icmp eq i64 %j, 2
-      goto %odd if icmp eq i64 %i, 1
+      goto %odd unless icmp ne i64 %j, 2 && icmp sge i64 %j, 0
+      ret i64 7 if icmp sgt i64 %j, 2 || icmp slt i64 %i, 0
     }
   }
   ret i64 -1
 odd:
-  %left = sub i64 -2, %sum
-  ret i64 %left
+  ret i64 (sub i64 -2, %sum)
 }
 """
 
