@@ -22,7 +22,7 @@ from ..ir.ops import Op
 from ..ir.records import dataclass
 from ..ir.traverse import bodies, types_in, with_bodies
 from ..ir.types import I64, Atom, Name, Names, Prim, Type, Var, i64
-from .aliasing.regions import Form
+from .aliasing.regions import Form, minus
 from .earlier_rounds import Elements, NotEarlierError, Panel, Round, round_of
 from .simplify.driver import simplify
 
@@ -44,7 +44,8 @@ def block_rounds(prog: Prog) -> Prog:
 @dataclass(frozen=True, slots=True)
 class _Sum:
     """Statement `inner` of the map that is statement `outer` of a round reduces what all rounds before have left.
-    `width`: the form of the number of points; `shrinks`: whether it is one less in each round."""
+    `width`: the form of the number of points; `shrinks`: whether it is one less in each round; `offset`: how many more
+    than its number a round reduces."""
 
     outer: int
     inner: int
@@ -53,6 +54,7 @@ class _Sum:
     red: Screma
     width: Form
     shrinks: bool
+    offset: int
 
 
 @dataclass(slots=True)
@@ -130,7 +132,8 @@ class _Walk:
         start = Elements(round_, code, (), {round_.counter: Var(first.name)}, {}, round_.defined)
         width = start.scalar(one.soac.width)
         panel_width = {first.name if name == round_.counter else name: c for name, c in one.width.items()}
-        earlier = code.iota(Var(first.name))
+        older = code.op(Op.ADD, Var(first.name), i64(one.offset))
+        earlier = code.iota(older)
 
         def of_round(inner: Code, turns: Sequence[Var]) -> Sequence[Atom]:
             number = inner.op(Op.ADD, Var(first.name), turns[0], base=round_.counter.base)
@@ -144,7 +147,7 @@ class _Walk:
                     given = {round_.counter: number}
                     elements = Elements(round_, last, (inner, point), given, rows, {**round_.defined, **_inside(one)})
                     values = [elements.scalar(atom) for atom in one.red.map.body.result]
-                    panel = Panel(first.name, turns[0].name, points[0].name, k.name, panel_width)
+                    panel = Panel(first.name, turns[0].name, points[0].name, k.name, panel_width, one.offset)
                     if not elements.may_be_read(panel):
                         raise NotEarlierError
                     return values
@@ -152,7 +155,7 @@ class _Walk:
                 op = one.red.reds[0]
                 reds = (replace(op, op=point.fresh_lambda(op.op)),)
                 f = point.function((k,), element)
-                return point.screma(Screma(Var(first.name), (earlier.name,), f, (), reds), one.stm.pat[0].name.base)
+                return point.screma(Screma(older, (earlier.name,), f, (), reds), one.stm.pat[0].name.base)
 
             return inner.map(width, (inner.iota(width),), of_point)
 
@@ -175,7 +178,8 @@ class _Walk:
             t = own.pat[0].type
             arrays.append(code.let("ahead", Index(early.name, dims, True), t.array_of(soac.width)).name)
             params.append(code.param("x", t))
-            rest = tuple([self.part(xs, inner, first, turn) for xs in one.red.arrays])
+            begin = inner.op(Op.ADD, Var(first.name), i64(one.offset))
+            rest = tuple([self.part(xs, inner, begin, turn) for xs in one.red.arrays])
             part = inner.param(own.pat[0].name.base, t)
             inner.stms.append(replace(own, pat=(part,), exp=replace(one.red, width=Var(turn.name), arrays=rest)))
             (result,) = inner.inline(one.red.reds[0].op, (Var(params[-1].name), Var(part.name)))
@@ -183,17 +187,17 @@ class _Walk:
         f = Lambda(tuple(params), inner.body(soac.map.body.result), soac.map.ret)
         return replace(stm, exp=replace(soac, arrays=tuple(arrays), map=f))
 
-    def part(self, xs: Name, code: Code, first: Param, turn: Param) -> Name:
-        """The elements of an array, one for each earlier round, from the panel on."""
+    def part(self, xs: Name, code: Code, begin: Atom, turn: Param) -> Name:
+        """The elements of an array from one on, as many as there are turns before."""
         t = self.types[xs]
         part = Type(t.prim, (Var(turn.name), *t.shape[1:]))
         stm = self.defined.get(xs)
         match stm.exp if stm is not None else None:
             case Iota(_, start, step, Prim.I64):
-                begin = code.op(Op.ADD, code.op(Op.MUL, Var(first.name), step), start)
-                return code.let(xs.base, Iota(Var(turn.name), begin, step, Prim.I64), part).name
+                from_ = code.op(Op.ADD, code.op(Op.MUL, begin, step), start)
+                return code.let(xs.base, Iota(Var(turn.name), from_, step, Prim.I64), part).name
             case _:
-                dims = (Slice(Var(first.name), Var(turn.name), i64(1)),)
+                dims = (Slice(begin, Var(turn.name), i64(1)),)
                 return code.let(xs.base, Index(xs, dims, True), part).name
 
 
@@ -209,9 +213,16 @@ def _sums(round_: Round, loop: Loop) -> Iterator[_Sum]:
             continue
         for inner, own in enumerate(f.body.stms):
             match own.exp:
-                case Screma(Var(round_.counter), _, _, (), (_,)) as red if len(own.pat) == 1 and not own.attrs:
-                    if not own.pat[0].type.shape and form.get(round_.counter, 0) in (0, -1):
-                        yield _Sum(outer, inner, soac, own, red, form, round_.counter in form)
+                case Screma(count, _, _, (), (_,)) as red if len(own.pat) == 1 and not own.attrs:
+                    more = minus(round_.form(count), {round_.counter: 1})
+                    offset = more.get(None, 0)
+                    if (
+                        more.keys() <= {None}
+                        and offset >= 0
+                        and not own.pat[0].type.shape
+                        and form.get(round_.counter, 0) in (0, -1)
+                    ):
+                        yield _Sum(outer, inner, soac, own, red, form, round_.counter in form, offset)
                 case _:
                     pass
 

@@ -47,13 +47,15 @@ class NotEarlierError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The rounds `first + turn`; names of a point, of which there are `width` at most, and of an earlier round."""
+    """The rounds `first + turn`; names of a point, of which there are `width` at most, and of an element that is older,
+    of which there are `offset` more than rounds before the panel."""
 
     first: Name
     turn: Name
     point: Name
     earlier: Name
     width: Form
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +76,15 @@ class Round:
         return form_of(atom, self.defined)
 
     def is_older(self, panel: Panel, array: Name, place: tuple[Form, ...]) -> bool:
-        """Whether no round of the panel writes there: along a dimension, they write at their number or behind."""
+        """Whether no round of the panel writes there: along a dimension, they write behind all that they read there."""
         own = [d for d, form in enumerate(place) if form == {panel.earlier: 1}]
         writes = self.writes.get(array)
-        return writes is None or any(all(self._is_behind(dims[d]) for dims in writes) for d in own)
+        return writes is None or any(all(self._is_behind(panel, dims[d]) for dims in writes) for d in own)
 
-    def _is_behind(self, dim: DimIndex) -> bool:
+    def _is_behind(self, panel: Panel, dim: DimIndex) -> bool:
         match dim:
             case Fix(index) | Slice(index, _, Const(_, 1)):
-                return at_most({self.counter: 1}, self.form(index))
+                return at_most(plus({self.counter: 1}, {None: panel.offset}), self.form(index))
             case _:
                 return False
 
@@ -254,17 +256,23 @@ class Elements:
 
     def _is_in_bounds(self, panel: Panel, array: Name, place: tuple[Form, ...]) -> bool:
         """Whether a place is in bounds for all points, rounds of the panel and rounds before it."""
-        bound = self.round.form(self.round.bound)
+        sizes = map(self.round.form, self.code.types[array].shape)
+        return all(self._is_below(panel, form, size) for form, size in zip(place, sizes, strict=True))
+
+    def _is_below(self, panel: Panel, form: Form, size: Form) -> bool:
+        """Whether an index is in bounds: a constant, an earlier round, the round's own or what is between the two, each
+        and more, or a point behind a constant or the panel."""
+        more, bound = form.get(None, 0), self.round.form(self.round.bound)
+        last = plus(bound, {None: max(more, panel.offset)})
         number: Form = {panel.first: 1, panel.turn: 1}
-        ahead = minus(number, {panel.earlier: 1})
-        counted: tuple[Form, ...] = ({}, {panel.earlier: 1}, number, ahead, minus(ahead, {None: 1}))
-        for form, size in zip(place, map(self.round.form, self.code.types[array].shape), strict=True):
-            start = minus(form, {panel.point: 1})
-            from_start = start.keys() <= {panel.first, None} and start.get(panel.first, 0) in (0, 1)
-            if form in counted:
-                inside = at_most(bound, size)
-            else:
-                inside = from_start and start.get(None, 0) >= 0 and at_most(plus(start, panel.width), size)
-            if not inside:
-                return False
-        return True
+        match minus(form, {None: more}):
+            case names if names in ({}, number):
+                return more >= 0 and at_most(last, size)
+            case names if names == {panel.earlier: 1}:
+                return more == 0 and at_most(last, size)
+            case names if names == minus(number, {panel.earlier: 1}):
+                return more >= panel.offset - 1 and at_most(last, size)
+            case _:
+                start = minus(form, {panel.point: 1})
+                from_start = start.keys() <= {panel.first, None} and start.get(panel.first, 0) in (0, 1)
+                return from_start and more >= 0 and at_most(plus(start, panel.width), size)
