@@ -28,7 +28,7 @@ from ...ir.core import (
     WhileLoop,
 )
 from ...ir.ops import Op, can_fail, is_short
-from ...ir.traverse import free_in_stm
+from ...ir.traverse import bodies, free_in_stm
 from ...ir.types import Atom, Const, Prim, Type, Var, scalar
 from ..aliasing.regions import form_of, minus
 from .env import Env
@@ -140,10 +140,12 @@ def _agree(x: Type, y: Type) -> bool:
 def forget_first_values(stm: Stm, env: Env) -> list[Stm] | None:
     """loop y = ys for i < n do .. y with [i] = e  ⟶  loop y = scratch [n] for i < n do ..        [S-LoopOverwrites]
 
-    All elements are overwritten, in order or backwards, and none is read."""
+    All elements are overwritten, in order or backwards, and none is read. Parallel rounds of the host may be made in
+    batches, each of which copies what it goes on with: such loops keep their values."""
     match stm.exp:
-        case Loop(params, inits, ForLoop(_, _, Prim.I64)) as loop:
-            pass
+        case Loop(params, inits, ForLoop(_, _, Prim.I64), body) as loop:
+            if not env.in_thread and any(bodies(inner.exp) for inner in body.stms):
+                return None
         case _:
             return None
     starts = list(inits)
