@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
 
+from .flatten.block_rounds import block_rounds
 from .flatten.flatten import Flattened, flatten_traced
 from .flatten.fusion.driver import fuse
 from .flatten.inline import inline
@@ -72,6 +73,7 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
     ("simplify", simplify),
     ("fuse", fuse),
     ("hoist-parts", hoist_invariant_parts),
+    ("block-rounds", block_rounds),
     ("unroll", unroll),
 )
 

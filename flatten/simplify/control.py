@@ -6,11 +6,31 @@ An *expansion* replaces a statement by others, before its bodies are looked at; 
 
 from __future__ import annotations
 
+from collections import ChainMap
 from dataclasses import replace
 
-from ...ir.core import Body, Convert, Copied, ForLoop, GuardCmp, If, Loop, Param, PrimOp, Stm, WhileLoop
+from ...ir.basic import whole
+from ...ir.core import (
+    Body,
+    Convert,
+    Copied,
+    Fix,
+    ForLoop,
+    GuardCmp,
+    If,
+    Loop,
+    Param,
+    PrimOp,
+    Scratch,
+    Slice,
+    Stm,
+    Update,
+    WhileLoop,
+)
 from ...ir.ops import Op, can_fail, is_short
-from ...ir.types import Atom, Const, Type, Var, scalar
+from ...ir.traverse import bodies, free_in_stm
+from ...ir.types import Atom, Const, Prim, Type, Var, scalar
+from ..aliasing.regions import form_of, minus
 from .env import Env
 from .scalars import FALSE, TRUE
 
@@ -117,6 +137,50 @@ def _agree(x: Type, y: Type) -> bool:
     return x.prim is y.prim and x.rank == y.rank
 
 
+def forget_first_values(stm: Stm, env: Env) -> list[Stm] | None:
+    """loop y = ys for i < n do .. y with [i] = e  ⟶  loop y = scratch [n] for i < n do ..        [S-LoopOverwrites]
+
+    All elements are overwritten, in order or backwards, and none is read. Parallel rounds of the host may be made in
+    batches, each of which copies what it goes on with: such loops keep their values."""
+    match stm.exp:
+        case Loop(params, inits, ForLoop(_, _, Prim.I64), body) as loop:
+            if not env.in_thread and any(bodies(inner.exp) for inner in body.stms):
+                return None
+        case _:
+            return None
+    starts = list(inits)
+    for k, (param, init) in enumerate(zip(params, inits, strict=True)):
+        if param.type.shape and not isinstance(env.definition(init), Scratch) and _is_overwritten(loop, k, env):
+            type_ = env.type_of(init)
+            starts[k] = env.emit(param.name.base, Scratch(type_), type_)
+    return [replace(stm, exp=replace(loop, inits=tuple(starts)))] if starts != list(inits) else None
+
+
+def _is_overwritten(loop: Loop, k: int, env: Env) -> bool:
+    """Whether the rounds do nothing with a parameter but overwrite a part of it, and have overwritten it in the end."""
+    assert isinstance(loop.form, ForLoop)
+    old, last, bound, index = loop.params[k], loop.body.result[k], loop.form.bound, loop.form.index
+    defined = {p.name: stm for stm in loop.body.stms for p in stm.pat}
+    if not isinstance(last, Var) or last.name not in defined:
+        return False
+    update = defined[last.name]
+    match update.exp:
+        case Update(array, dims, value) if array == old.name and value != Var(array):
+            pass
+        case _:
+            return False
+    own = [(dim, size) for dim, size in zip(dims, old.type.shape, strict=True) if isinstance(dim, Fix)]
+    parts = zip(dims, whole(old.type.shape), strict=True)
+    if len(own) != 1 or own[0][1] != bound or any(isinstance(dim, Slice) and dim != all_ for dim, all_ in parts):
+        return False
+    known = ChainMap(defined, env.definitions)
+    place = form_of(own[0][0].index, known)
+    backwards = minus(form_of(bound, known), {index: 1, None: 1})
+    used = [name for s in loop.body.stms if s is not update for name in free_in_stm(s)]
+    used += [atom.name for n, atom in enumerate(loop.body.result) if n != k and isinstance(atom, Var)]
+    return place in ({index: 1}, backwards) and {old.name, last.name}.isdisjoint(used)
+
+
 def drop_equal_results(stm: Stm, env: Env) -> Stm | None:
     """(x, y) = if c then (e, a) else (f, a)  ⟶  x = if c then e else f;  y = a        [S-IfSame]"""
     match stm.exp:
@@ -141,4 +205,4 @@ def _same_outside(param: Param, x: Atom, y: Atom, env: Env) -> bool:
     return isinstance(x, Const) or env.levels[x.name] <= env.here
 
 
-EXPANSIONS = (choose_branch, select_scalars, run_short_loop, drop_invariant_params)
+EXPANSIONS = (choose_branch, select_scalars, run_short_loop, drop_invariant_params, forget_first_values)

@@ -88,6 +88,11 @@ class Env:
     def type_of(self, atom: Atom) -> Type:
         return self.types[atom.name] if isinstance(atom, Var) else scalar(atom.prim)
 
+    @property
+    def in_thread(self) -> bool:
+        """Whether this is inside of a SOAC or segop."""
+        return any(frame.kind in (FrameKind.LAMBDA, FrameKind.SEGOP) for frame in self.frames)
+
     def definition(self, atom: Atom) -> Exp | None:
         """The expression that an atom names, if nothing else (a certificate) comes with it and nothing hides it."""
         stm = self.definitions.get(atom.name) if isinstance(atom, Var) else None

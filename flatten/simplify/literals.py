@@ -11,7 +11,7 @@ from math import prod
 
 from ...ir.core import ArrayLit, Concat, Fix, Index, Rearrange, Replicate, Reshape, Slice, Stm, Update
 from ...ir.types import Atom, Name, Type, Var
-from .env import Env, FrameKind, known_i64
+from .env import Env, known_i64
 from .views import is_whole
 
 MOST = 64
@@ -42,7 +42,7 @@ def update_of_literal(stm: Stm, env: Env) -> Stm | None:
     """[x, y, z] with [1] <- v  ⟶  [x, v, z], in a thread        [S-UpdateLiteral]"""
     match stm.exp:
         case Update(array, (Fix(index), *rest), value) if not rest and (k := known_i64(index)) is not None:
-            elements = _elements(array, env) if _in_thread(env) else None
+            elements = _elements(array, env) if env.in_thread else None
         case _:
             return None
     if elements is None or not 0 <= k < len(elements) or not _are_values(value, env):
@@ -52,10 +52,6 @@ def update_of_literal(stm: Stm, env: Env) -> Stm | None:
 
 def _literal(stm: Stm, elements: Sequence[Atom]) -> Stm:
     return replace(stm, exp=ArrayLit(tuple(elements), stm.pat[0].type.row()))
-
-
-def _in_thread(env: Env) -> bool:
-    return any(frame.kind in (FrameKind.LAMBDA, FrameKind.SEGOP) for frame in env.frames)
 
 
 def _are_values(x: Atom, env: Env) -> bool:
@@ -68,7 +64,7 @@ def _elements(array: Name, env: Env) -> Sequence[Atom] | None:
     match env.definition(Var(array)):
         case ArrayLit(elements):
             pass
-        case Replicate((count,), value) if (n := known_i64(count)) is not None and n <= MOST and _in_thread(env):
+        case Replicate((count,), value) if (n := known_i64(count)) is not None and n <= MOST and env.in_thread:
             elements = (value,) * n
         case _:
             return None
