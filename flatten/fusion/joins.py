@@ -4,7 +4,7 @@ r"""Maps that are concatenated in a nest are one map, each of whose elements bel
 
 The parts are never there, and what reads the row can be fused with it. For maps by scalar code that nothing else uses.
 Each element is computed once, as before; what several parts of one map share is computed for each of them, if it is
-cheap. Not on the host: there each map writes to its place of the result (P-Concat, `flatten/memory/in_place.py`).
+cheap. Not on the host: there each map writes to its place of the result (`kernels/host_ir/parts_in_place.py`).
 
     ys = concat [a] xs;  map f ys  ⟶  map (\k -> f (if k < 1 then a else xs[k - 1])) (iota n)                  [F-Ends]
 
