@@ -14,6 +14,7 @@ from ...ir.attributes import is_opaque
 from ...ir.core import (
     Body,
     Hist,
+    Index,
     Iota,
     Loop,
     Prog,
@@ -152,14 +153,15 @@ def _with_producer(node: Node, scope: Scope) -> Node | None:
 
 
 def _with_ends(node: Node, scope: Scope) -> Node | None:
-    """The SOAC with the concatenation of an array and a few elements that it alone reads."""
+    """The SOAC with the concatenation of an array and a few elements that it alone reads, or a part of which."""
     soac = node.stm.exp
     assert isinstance(soac, Soac)
     for array in dict.fromkeys(soac.arrays if isinstance(soac, Screma) else ()):
         maker = scope.maker_of(array)
         if maker is None or array in node.beside or scope.is_needed(array):
             continue
-        (number, concat), found = maker, map_with_ends(maker[1].stm, scope.context)
+        number, read = maker
+        found = map_with_ends(_concatenated(read, soac, scope), read.stm, scope.context)
         if found is None:
             continue
         iota, made = found
@@ -169,8 +171,23 @@ def _with_ends(node: Node, scope: Scope) -> Node | None:
             scope.append(node_of(iota))
             scope.context.fired.append(map_with_ends.__name__)
             return fused
-        scope.replace(number, concat)
+        scope.replace(number, read)
     return None
+
+
+def _concatenated(read: Node, soac: Soac, scope: Scope) -> Stm:
+    """What a part is of, if nothing else needs that than parts which `soac` reads; else the part itself."""
+    maker = scope.maker_of(read.stm.exp.array) if isinstance(read.stm.exp, Index) else None
+    if maker is None or not may_move(*maker, read, [], scope):
+        return read.stm
+    for name in maker[1].made:
+        users = [node.stm for k in scope.users.get(name, ()) if (node := scope.nodes[k]) is not None]
+        parts = [stm.pat[0].name for stm in users if isinstance(stm.exp, Index)]
+        if len(parts) < len(users) or name in scope.results or scope.waiting[name] > 0:
+            return read.stm
+        if any(part not in soac.arrays or scope.is_needed(part) for part in parts):
+            return read.stm
+    return maker[1].stm
 
 
 def _with_gathered(node: Node, scope: Scope) -> Node | None:

@@ -1,4 +1,4 @@
-"""Parts of a concatenation are written where they belong, and those that others need are copied."""
+"""Parts of a concatenation are written where they belong, or read where they are; those that others need are copied."""
 
 from __future__ import annotations
 
@@ -26,8 +26,17 @@ IN_PLACE = {
     "branches": "if n32 > 2 then [1] ++ scan (+) 0 xs else map (+ 1) xs ++ [2]",
     "in turn": "let ys = [1] ++ scan (+) 0 xs in [2] ++ map (* 3) ys ++ scan (+) 0 ys",
 }
+READ = {
+    "the element before": "map2 (-) xs (init ([4] ++ xs) :> [n]i32)",
+    "the element behind": "map2 (-) (tail (xs ++ [n32]) :> [n]i32) xs",
+    "both neighbours": "let p = [1] ++ xs ++ [2, 3] in map3 (\\x y z -> x * 2 - y + z) (take n p) (take n (drop 1 p)) "
+    "(take n (drop 2 p))",
+    "offsets": "let p = [0] ++ scan (+) 0 xs in map2 (-) (tail p) (init p)",
+    "a scan without its element": "exscan (+) 0 (map (* 2) xs)",
+    "in rows": "flatten (map (\\x -> map2 (-) xs (init ([x] ++ xs) :> [n]i32)) xs[:n / 9])",
+}
 COPIED = {
-    "needed afterwards": "let ys = scan (+) 0 xs let zs = [1] ++ ys in map2 (+) (zs[1:] :> [n]i32) ys",
+    "needed afterwards": "let ys = scan (+) 0 xs let zs = [1] ++ ys let zs[0] = 5 in map2 (+) (zs[1:] :> [n]i32) ys",
     "a view needed afterwards": "let ys = scan (+) 0 xs let zs = ys ++ [1] let zs[0] = 5 in scan (+) 0 zs ++ ys[::-1]",
     "twice": "let ys = scan (+) 0 xs in ys ++ [1] ++ ys",
     "an operand": "xs ++ xs[n / 2:]",
@@ -44,7 +53,7 @@ SIZES = (1, 2, 7, 64, 65, 1000)
 
 @cache
 def compiled(name: str) -> soac.Program:
-    text = (IN_PLACE | COPIED)[name]
+    text = (IN_PLACE | READ | COPIED)[name]
     return soac.compile(f"entry main [n] (xs: [n]i32): []i32 =\n  let n32 = i32.i64 n\n  in {text}\n")
 
 
@@ -59,7 +68,7 @@ def check(program: soac.Program, xs: np.ndarray) -> None:
             np.testing.assert_array_equal(program.call("main", [xs], forced=forced)[0], expected, f"{forced}")
 
 
-@pytest.mark.parametrize("name", [*IN_PLACE, *COPIED])
+@pytest.mark.parametrize("name", [*IN_PLACE, *READ, *COPIED])
 def test_values(name: str) -> None:
     for n in (0, *SIZES):
         check(compiled(name), numbers(n))
@@ -73,9 +82,9 @@ def test_no_thread_writes_beside_its_part(name: str) -> None:
         assert trace_program(program.compiled, "main", [numbers(n)], {}, settings).is_clean
 
 
-@pytest.mark.parametrize("name", [*IN_PLACE, *COPIED])
+@pytest.mark.parametrize("name", [*IN_PLACE, *READ, *COPIED])
 def test_what_is_copied(name: str) -> None:
-    """A concatenation of which a part is in place is none any more."""
+    """A concatenation of which a part is in place, or that is read in parts, is none any more."""
     assert (" concat " in show_host(compiled(name).compiled.host)) == (name in COPIED)
 
 
