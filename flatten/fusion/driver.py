@@ -19,6 +19,7 @@ from ...ir.core import (
     Loop,
     Prog,
     Rearrange,
+    Reshape,
     Screma,
     Soac,
     Stm,
@@ -29,6 +30,7 @@ from ..aliasing.classes import sharing_in
 from ..simplify.dead_code import remove_dead
 from ..simplify.driver import simplify
 from ..simplify.soacs import read_once
+from .flat_rows import reduce_rows
 from .gather import fuse_gather
 from .graph import (
     Context,
@@ -132,6 +134,7 @@ def _swallow_all(node: Node, scope: Scope) -> Node:
         or _with_gathered(node, scope)
         or _with_neighbour(node, scope)
         or _with_late_rows(node, scope)
+        or _over_rows(node, scope)
     ) is not None:
         node = fused
     once = read_once(node.stm, scope.context.sharing.consumed)
@@ -253,6 +256,29 @@ def _with_late_rows(node: Node, scope: Scope) -> Node | None:
             case _:
                 pass
     return None
+
+
+def _over_rows(node: Node, scope: Scope) -> Node | None:
+    """The reduction of a matrix in one row over its rows, if a map makes these for it alone."""
+    exp, matrices, certs = node.stm.exp, list[Name](), list[Name]()
+    if not isinstance(exp, Screma) or not exp.reds or is_opaque(node.stm):
+        return None
+    for array in exp.arrays:
+        match scope.maker_of(array):
+            case (_, Node(Stm(exp=Reshape((_,), source)) as view)) if not scope.is_needed(array):
+                matrices.append(source)
+                certs += view.certs
+            case _:
+                return None
+    width = scope.context.types[matrices[0]].shape[0] if matrices else None
+    made = [matrix for matrix in matrices if width is not None and _is_mapped_here(matrix, width, scope)]
+    if not any(scope.waiting[name] == 0 and len(scope.users[name]) == 1 and name not in scope.results for name in made):
+        return None
+    stm = reduce_rows(node.stm, matrices, scope.context)
+    if stm is None:
+        return None
+    scope.context.fired.append(reduce_rows.__name__)
+    return node_of(replace(stm, certs=tuple(dict.fromkeys((*stm.certs, *certs)))))
 
 
 def _is_iota(array: Name, scope: Scope) -> bool:
