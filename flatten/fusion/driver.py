@@ -259,7 +259,7 @@ def _with_late_rows(node: Node, scope: Scope) -> Node | None:
 
 
 def _over_rows(node: Node, scope: Scope) -> Node | None:
-    """The reduction of a matrix in one row over its rows, if a map makes these for it alone."""
+    """The reduction of a matrix in one row over its rows, if it is a part of another, or a map makes it for this."""
     exp, matrices, certs = node.stm.exp, list[Name](), list[Name]()
     if not isinstance(exp, Screma) or not exp.reds or is_opaque(node.stm):
         return None
@@ -270,15 +270,25 @@ def _over_rows(node: Node, scope: Scope) -> Node | None:
                 certs += view.certs
             case _:
                 return None
-    width = scope.context.types[matrices[0]].shape[0] if matrices else None
-    made = [matrix for matrix in matrices if width is not None and _is_mapped_here(matrix, width, scope)]
-    if not any(scope.waiting[name] == 0 and len(scope.users[name]) == 1 and name not in scope.results for name in made):
+    if not any(_is_better_in_rows(matrix, scope) for matrix in matrices):
         return None
     stm = reduce_rows(node.stm, matrices, scope.context)
     if stm is None:
         return None
     scope.context.fired.append(reduce_rows.__name__)
     return node_of(replace(stm, certs=tuple(dict.fromkeys((*stm.certs, *certs)))))
+
+
+def _is_better_in_rows(matrix: Name, scope: Scope) -> bool:
+    """Whether a matrix need not be stored, or is a view whose elements are not side by side."""
+    match scope.maker_of(matrix):
+        case (_, Node(Stm(exp=Screma(width)) as stm)) if matrix in mapped_results(stm):
+            alone = scope.waiting[matrix] == 0 and len(scope.users[matrix]) == 1 and matrix not in scope.results
+            return alone and width == scope.context.types[matrix].shape[0]
+        case (_, Node(Stm(exp=Index() | Rearrange()))):
+            return True
+        case _:
+            return False
 
 
 def _is_iota(array: Name, scope: Scope) -> bool:
