@@ -288,7 +288,7 @@ class _Middle:
 
     `offsets`: variables that are the index plus a number; `rounds`: those that are the index plus a number and a
     variable; `known`: variables that stand for another operand; `pays`: whether a clamp or a branch is gone; `wraps`:
-    whether a remainder is."""
+    whether a remainder of a neighbour is, as that of the index itself tells rows apart that one loop goes over."""
 
     index: KVar
     inside: frozenset[str]
@@ -376,7 +376,8 @@ class _Middle:
         self.above.add(_Bound(m, -shift))
         if x in self.rounds:
             self.within.add((m, Const(Prim.I64, FAR)))
-        self.wraps = self.pays = True
+        self.wraps |= shift != 0 or x in self.rounds
+        self.pays |= self.wraps
         return shift
 
     def value(self, op: Op, prim: Prim, args: tuple[Operand, ...]) -> Operand | None:
