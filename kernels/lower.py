@@ -26,6 +26,7 @@ from .host_ir.dead_code import without_unread_iotas
 from .host_ir.launch_parameters import Side
 from .host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostIf, HostLoop, HostProgram, HostStm, launches
 from .host_ir.overwrite import overwrite_operands
+from .host_ir.parts_in_place import parts_in_place
 from .kernel_ir.dedup import Kernels
 from .lower_parts import left_out
 from .schedule.by_hand import launch_by_hand
@@ -103,7 +104,8 @@ def lower(
         last = max(last, h.names.next)
     names = {launch.kernel for fun in functions for body in fun.bodies for launch in launches(body)}
     program = HostProgram(tuple(functions), tuple(k for k in kernels.made if k.name in names))
-    return by_address(program, Names(last)) if machine.name == CUDA.name else overwrite_operands(program)
+    program = parts_in_place(program, last_names := Names(last))
+    return by_address(program, last_names) if machine.name == CUDA.name else overwrite_operands(program)
 
 
 def called_by(prog: core.Prog, fun: core.FunDef) -> Iterator[core.FunDef]:

@@ -14,10 +14,12 @@ from ...ir.attributes import is_opaque
 from ...ir.core import (
     Body,
     Hist,
+    Index,
     Iota,
     Loop,
     Prog,
     Rearrange,
+    Reshape,
     Screma,
     Soac,
     Stm,
@@ -28,6 +30,7 @@ from ..aliasing.classes import sharing_in
 from ..simplify.dead_code import remove_dead
 from ..simplify.driver import simplify
 from ..simplify.soacs import read_once
+from .flat_rows import reduce_rows
 from .gather import fuse_gather
 from .graph import (
     Context,
@@ -131,6 +134,7 @@ def _swallow_all(node: Node, scope: Scope) -> Node:
         or _with_gathered(node, scope)
         or _with_neighbour(node, scope)
         or _with_late_rows(node, scope)
+        or _over_rows(node, scope)
     ) is not None:
         node = fused
     once = read_once(node.stm, scope.context.sharing.consumed)
@@ -152,14 +156,15 @@ def _with_producer(node: Node, scope: Scope) -> Node | None:
 
 
 def _with_ends(node: Node, scope: Scope) -> Node | None:
-    """The SOAC with the concatenation of an array and a few elements that it alone reads."""
+    """The SOAC with the concatenation of an array and a few elements that it alone reads, or a part of which."""
     soac = node.stm.exp
     assert isinstance(soac, Soac)
     for array in dict.fromkeys(soac.arrays if isinstance(soac, Screma) else ()):
         maker = scope.maker_of(array)
         if maker is None or array in node.beside or scope.is_needed(array):
             continue
-        (number, concat), found = maker, map_with_ends(maker[1].stm, scope.context)
+        number, read = maker
+        found = map_with_ends(_concatenated(read, soac, scope), read.stm, scope.context)
         if found is None:
             continue
         iota, made = found
@@ -169,8 +174,23 @@ def _with_ends(node: Node, scope: Scope) -> Node | None:
             scope.append(node_of(iota))
             scope.context.fired.append(map_with_ends.__name__)
             return fused
-        scope.replace(number, concat)
+        scope.replace(number, read)
     return None
+
+
+def _concatenated(read: Node, soac: Soac, scope: Scope) -> Stm:
+    """What a part is of, if nothing else needs that than parts which `soac` reads; else the part itself."""
+    maker = scope.maker_of(read.stm.exp.array) if isinstance(read.stm.exp, Index) else None
+    if maker is None or not may_move(*maker, read, [], scope):
+        return read.stm
+    for name in maker[1].made:
+        users = [node.stm for k in scope.users.get(name, ()) if (node := scope.nodes[k]) is not None]
+        parts = [stm.pat[0].name for stm in users if isinstance(stm.exp, Index)]
+        if len(parts) < len(users) or name in scope.results or scope.waiting[name] > 0:
+            return read.stm
+        if any(part not in soac.arrays or scope.is_needed(part) for part in parts):
+            return read.stm
+    return maker[1].stm
 
 
 def _with_gathered(node: Node, scope: Scope) -> Node | None:
@@ -236,6 +256,39 @@ def _with_late_rows(node: Node, scope: Scope) -> Node | None:
             case _:
                 pass
     return None
+
+
+def _over_rows(node: Node, scope: Scope) -> Node | None:
+    """The reduction of a matrix in one row over its rows, if it is a part of another, or a map makes it for this."""
+    exp, matrices, certs = node.stm.exp, list[Name](), list[Name]()
+    if not isinstance(exp, Screma) or not exp.reds or is_opaque(node.stm):
+        return None
+    for array in exp.arrays:
+        match scope.maker_of(array):
+            case (_, Node(Stm(exp=Reshape((_,), source)) as view)) if not scope.is_needed(array):
+                matrices.append(source)
+                certs += view.certs
+            case _:
+                return None
+    if not any(_is_better_in_rows(matrix, scope) for matrix in matrices):
+        return None
+    stm = reduce_rows(node.stm, matrices, scope.context)
+    if stm is None:
+        return None
+    scope.context.fired.append(reduce_rows.__name__)
+    return node_of(replace(stm, certs=tuple(dict.fromkeys((*stm.certs, *certs)))))
+
+
+def _is_better_in_rows(matrix: Name, scope: Scope) -> bool:
+    """Whether a matrix need not be stored, or is a view whose elements are not side by side."""
+    match scope.maker_of(matrix):
+        case (_, Node(Stm(exp=Screma(width)) as stm)) if matrix in mapped_results(stm):
+            alone = scope.waiting[matrix] == 0 and len(scope.users[matrix]) == 1 and matrix not in scope.results
+            return alone and width == scope.context.types[matrix].shape[0]
+        case (_, Node(Stm(exp=Index() | Rearrange()))):
+            return True
+        case _:
+            return False
 
 
 def _is_iota(array: Name, scope: Scope) -> bool:

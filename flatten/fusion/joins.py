@@ -4,21 +4,22 @@ r"""Maps that are concatenated in a nest are one map, each of whose elements bel
 
 The parts are never there, and what reads the row can be fused with it. For maps by scalar code that nothing else uses.
 Each element is computed once, as before; what several parts of one map share is computed for each of them, if it is
-cheap. Not on the host: there each map writes to its place of the result (P-Concat, `flatten/memory/in_place.py`).
+cheap. Not on the host: there each map writes to its place of the result (`kernels/host_ir/parts_in_place.py`).
 
-    ys = concat [a] xs;  map f ys  ⟶  map (\k -> f (if k < 1 then a else xs[k - 1])) (iota n)                  [F-Ends]
+    ys = concat [a] xs;  map f ys[s:]  ⟶  map (\k -> f (if k < 1 then a else xs[k - 1])) (s...n)              [F-Ends]
 
-A few elements before an array or behind it need no copy of the array where one SOAC reads it: differences of
-neighbours, sums up to an element but without it. Loops over threads are cut at such ends.
+A few elements before an array or behind it need no copy of the array where one SOAC reads it, or a part of it without
+gaps: differences of neighbours, sums up to an element but without it. Loops over threads are cut at such ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ...ir.attributes import is_opaque
 from ...ir.basic import whole
-from ...ir.core import Body, Concat, Exp, Fix, If, Index, Iota, Lambda, Param, PrimOp, Screma, Stm
+from ...ir.core import Body, Concat, Exp, Fix, If, Index, Iota, Lambda, Param, PrimOp, Screma, Slice, Stm
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import rename_lambda
@@ -48,8 +49,8 @@ def join(node: Node, scope: Scope) -> Node | None:
     return node_of(made)
 
 
-def map_with_ends(stm: Stm, context: Context) -> tuple[Stm, Stm] | None:
-    """Numbers, and the map over them in place of a concatenation of an array with a few elements."""
+def map_with_ends(stm: Stm, part: Stm, context: Context) -> tuple[Stm, Stm] | None:
+    """Numbers, and the map over them in place of an array with a few elements at its ends, or of `part` of that."""
     exp = stm.exp
     if not isinstance(exp, Concat) or is_opaque(stm) or len(exp.arrays) > PARTS or stm.pat[0].type.rank != 1:
         return None
@@ -57,20 +58,30 @@ def map_with_ends(stm: Stm, context: Context) -> tuple[Stm, Stm] | None:
     ends = [int(width.value) for width in widths if isinstance(width, Const)]
     if len(ends) + 1 != len(widths) or sum(ends) > ENDS:
         return None
-    return _chosen(stm, exp, (), context)
+    match part.exp:
+        case Index(_, (Slice(start, count, step),), True) if step == i64(1):
+            return _chosen(
+                replace(part, certs=(*stm.certs, *part.certs)), exp, (), context, Iota(count, start, step, Prim.I64)
+            )
+        case Concat():
+            return _chosen(stm, exp, (), context)
+        case _:
+            return None
 
 
-def _chosen(stm: Stm, exp: Concat, maps: Sequence[Stm], context: Context) -> tuple[Stm, Stm]:
-    """Numbers, and the map over them that chooses between the parts; `maps` make some of these."""
+def _chosen(
+    stm: Stm, exp: Concat, maps: Sequence[Stm], context: Context, numbers: Iota | None = None
+) -> tuple[Stm, Stm]:
+    """Numbers, all if not others, and the map over them that chooses between the parts; `maps` make some of these."""
     maker = {p.name: one for one in maps for p in one.pat}
-    (param,) = stm.pat
-    ks, k = Param(context.names.fresh("ks"), I64.array_of(exp.width)), Param(context.names.fresh("k"), I64)
+    (param,), numbers = stm.pat, numbers or Iota(exp.width, i64(0), i64(1), Prim.I64)
+    ks, k = Param(context.names.fresh("ks"), I64.array_of(numbers.count)), Param(context.names.fresh("k"), I64)
     context.types[ks.name] = ks.type
     row = _Row(stm, maker, Var(k.name), param.type.prim, context)
     f = Lambda((k,), row.body(exp.arrays), (scalar(param.type.prim),))
     certs = tuple(dict.fromkeys(cert for one in (*maps, stm) for cert in one.certs))
-    iota = Stm((ks,), Iota(exp.width, i64(0), i64(1), Prim.I64), (), (), stm.loc)
-    return iota, Stm(stm.pat, Screma(exp.width, (ks.name,), f, (), ()), certs, stm.attrs, stm.loc)
+    iota = Stm((ks,), numbers, (), (), stm.loc)
+    return iota, Stm(stm.pat, Screma(numbers.count, (ks.name,), f, (), ()), certs, stm.attrs, stm.loc)
 
 
 def _maps_of(node: Node, arrays: Sequence[Name], scope: Scope) -> list[int]:

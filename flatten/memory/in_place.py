@@ -3,9 +3,6 @@
     let ys = segmap (i < n, j < m) { e }  ⟶  segscatter (i < n, j < m) a { (s + i*t, k, u + j, e) }        [P-Update]
     in a with [s :+ n*t, k, u :+ m] <- ys
 
-    let xs = segmap (i < n) { e }  ⟶  let zs = scratch [n+m]                                               [P-Concat]
-    in concat xs ys                   let zs' = segscatter (i < n) zs { (i, e) } in zs' with [n :+ m] <- ys
-
     a with [r1] <- v with [r2] <- ys  ⟶  a with [r2] <- ys with [r1] <- v                                  [P-Swap]
 
     let ys = segmap (i < n, j < m) { .. a[i, k] .. }  ⟶  let c = copy a[:, k]                              [P-Take]
@@ -22,15 +19,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.basic import whole
 from ...ir.core import (
     Body,
-    Concat,
     Fix,
     Index,
     Level,
     Prog,
-    Scratch,
     SegMap,
     SegOp,
     SegScatter,
@@ -40,7 +34,7 @@ from ...ir.core import (
 )
 from ...ir.ops import Op
 from ...ir.traverse import bodies, free_in_stm, map_bodies, types_in
-from ...ir.types import Atom, Name, Names, Var, i64
+from ...ir.types import Atom, Name, Names, Var
 from ..aliasing.classes import sharing_in
 from ..aliasing.regions import Place, are_apart, is_plain, part_of, reads_beside
 from .scope import Scope, may_move, op_in, places_in, uses_in
@@ -58,7 +52,7 @@ def in_place(prog: Prog) -> Prog:
             stm if isinstance(stm.exp, SegOp) or not bodies(stm.exp) else replace(stm, exp=map_bodies(on_body, stm.exp))
             for stm in body.stms
         ]
-        if not any(isinstance(stm.exp, Update | Concat) for stm in stms):
+        if not any(isinstance(stm.exp, Update) for stm in stms):
             return Body(tuple(stms), body.result)
         scope = Scope(names, sharing, types, defined, stms, uses_in(stms, body.result), places_in(stms))
         _rewrite(scope)
@@ -69,14 +63,12 @@ def in_place(prog: Prog) -> Prog:
 
 
 def _rewrite(scope: Scope) -> None:
-    """Every update and concatenation of the body, the last one first: what it takes the others may still read."""
+    """Every update of the body, the last one first: what it takes the others may still read."""
     k = len(scope.stms) - 1
     while k >= 0:
         match scope.stms[k].exp:
             case Update(_, _, Var(), _):
                 k = _update(scope, k)
-            case Concat():
-                k = _concat(scope, k)
             case _:
                 k -= 1
 
@@ -183,39 +175,3 @@ def _scattered(scope: Scope, map_: Stm, update: Stm) -> Stm:
     attrs = tuple(dict.fromkeys((*map_.attrs, *update.attrs)))
     scatter = SegScatter(exp.level, exp.space, (to.array,), len(to.dims), body, safe=True)
     return Stm(update.pat, scatter, certs, attrs, map_.loc)
-
-
-# ---- concatenations ------------------------------------------------------------------------------------------------
-
-
-def _concat(scope: Scope, k: int) -> int:
-    """P-Concat for the concatenation at `k`: as updates of a fresh array, some of which are in place. Gives where to go
-    on: at the last of them."""
-    stm = scope.stms[k]
-    assert isinstance(stm.exp, Concat)
-    if not any(_is_made_for_part(scope, name, k) for name in stm.exp.arrays):
-        return k - 1
-    (result,) = stm.pat
-    stms: list[Stm] = []
-    array = scope.fresh(result)
-    stms.append(Stm((array,), Scratch(result.type), (), (), stm.loc))
-    start: Atom = i64(0)
-    for number, part in enumerate(stm.exp.arrays, start=1):
-        last = number == len(stm.exp.arrays)
-        width = scope.types[part].shape[0]
-        dims = (Slice(start, width, i64(1)), *whole(result.type.shape[1:]))
-        to = result if last else scope.fresh(result)
-        stms.append(Stm((to,), Update(array.name, dims, Var(part), True), stm.certs, stm.attrs, stm.loc))
-        start = start if last else op_in(scope, stms, Op.ADD, start, width, stm.loc)
-        array = to
-    scope.defined.update((p.name, made) for made in stms for p in made.pat)
-    scope.change([*scope.stms[:k], *stms, *scope.stms[k + 1 :]])
-    return k + len(stms) - 1
-
-
-def _is_made_for_part(scope: Scope, name: Name, k: int) -> bool:
-    number, stm = scope.places.get(name), scope.stms[k]
-    if number is None or scope.uses[name] > 1 or not _is_plain_map(scope.stms[number]):
-        return False
-    assert isinstance(stm.exp, Concat)
-    return stm.exp.arrays.count(name) == 1 and may_move(scope.sharing, scope.stms[number], scope.stms[number + 1 : k])

@@ -17,6 +17,10 @@ A scan of a kernel is cut where whole groups of lanes end, so that it combines w
 
     scan i in lo..hi  ⟶  scan i in lo..a' as it was, in a'..b' as the middle, in b'..hi as it was, carries handed on
 
+So are remainders of neighbours that wrap around, `(i + k) % n` and `(i + n + k) % n`, in the middle `i + k`. Loops
+that have these are cut before others (`peel_remainders`), as their ends are shorter than pieces for each quotient
+(`split_at_multiples.py`), which the loop gets that is not worth the cut.
+
 In a loop that is cut, checks that every thread makes are gone from the middle too: 0 <= i + k < n bounds i as a clamp
 does, and a check of what is the same for all threads becomes a condition of the cut.
 """
@@ -73,12 +77,21 @@ def peel_boundaries(kernel: Kernel) -> Kernel:
     return replace(kernel, body=body) if cutter.fresh[0] else kernel
 
 
+def peel_remainders(kernel: Kernel) -> Kernel:
+    """The kernel with the thread loops cut whose indices wrap around; the same one where there is none."""
+    cutter = _Cutter(assigned(kernel.body), [0], True)
+    body = rewritten(kernel.body, lambda stm: cutter.loop(stm) if isinstance(stm, Threads) else None)
+    return replace(kernel, body=body) if cutter.fresh[0] else kernel
+
+
 @dataclass(frozen=True, slots=True)
 class _Cutter:
-    """`mutable`: variables that are assigned; `fresh` counts the names made."""
+    """`mutable`: variables that are assigned; `fresh` counts the names made; `wraps`: only loops that have remainders
+    are cut, and names differ from those of the other ones."""
 
     mutable: frozenset[str]
     fresh: list[int]
+    wraps: bool = False
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         match stm:
@@ -97,7 +110,7 @@ class _Cutter:
         rest = replace(stm, body=others)
         middle = _Middle(stm.index, defined(rest.body) | self.mutable | {stm.index.name})
         body = middle.unchecked(middle.rewritten(rest.body))
-        if not middle.pays:
+        if not (middle.wraps if self.wraps else middle.pays):
             return (stm,)
         out = list(before)
         cut = self.bounds(rest, middle, out, LEAST)
@@ -213,7 +226,7 @@ class _Cutter:
         early = self.let(body, Op.ADD, stm.lo, k)
         late = self.let(body, Op.ADD, b, self.let(body, Op.SUB, k, before))
         self.fresh[0] += 1
-        renamed = Renamed(f".{self.fresh[0]}", {})
+        renamed = Renamed(f".{'w' if self.wraps else ''}{self.fresh[0]}", {})
         index = renamed.made(stm.index)
         body.append(KLet(index, KOp(Op.SELECT, Prim.I64, (first, early, late))))
         return kir.For(k, cut.ends, (*body, *renamed.rewritten(stm.body), *after(renamed)))
@@ -237,7 +250,7 @@ class _Cutter:
 
     def name(self, base: str, prim: Prim) -> KVar:
         self.fresh[0] += 1
-        return KVar(f"{base}.{self.fresh[0]}", prim)
+        return KVar(f"{base}.{'w' if self.wraps else ''}{self.fresh[0]}", prim)
 
 
 def joined(copy: Renamed, stm: BlockReduce, found: tuple[KVar, ...]) -> Iterable[KStm]:
@@ -273,8 +286,9 @@ class _Middle:
     """The loop's body as it is in the middle, and what makes it so: the bounds, and pairs of an index and the size that
     it is to be within.
 
-    `offsets`: variables that are the index plus a number; `known`: variables that stand for another operand; `pays`:
-    whether a clamp or a branch is gone."""
+    `offsets`: variables that are the index plus a number; `rounds`: those that are the index plus a number and a
+    variable; `known`: variables that stand for another operand; `pays`: whether a clamp or a branch is gone; `wraps`:
+    whether a remainder of a neighbour is, as that of the index itself tells rows apart that one loop goes over."""
 
     index: KVar
     inside: frozenset[str]
@@ -284,6 +298,8 @@ class _Middle:
     above: set[_Bound] = field(default_factory=set)
     within: set[tuple[Operand, Operand]] = field(default_factory=set)
     pays: bool = False
+    wraps: bool = False
+    rounds: dict[Operand, tuple[int, Operand]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.offsets[self.index] = 0
@@ -295,6 +311,9 @@ class _Middle:
         match stm:
             case KLet(var, KOp(op, prim, args) as rhs):
                 args = tuple(map(self.read, args))
+                if op in (Op.MOD, Op.REM) and (shift := self.wrapped(*args)) is not None:
+                    self.offsets[var] = shift
+                    return (KLet(var, KOp(Op.ADD, prim, (self.index, Const(prim, shift)))),)
                 value = self.value(op, prim, args)
                 if value is None:
                     self.note_offset(var, op, args)
@@ -339,8 +358,27 @@ class _Middle:
                 self.offsets[var] = self.offsets[x] + int(k)
             case Op.SUB, (x, Const(_, k)) if x in self.offsets:
                 self.offsets[var] = self.offsets[x] - int(k)
+            case (Op.ADD, (x, y)) | (Op.ADD, (y, x)) if x in self.offsets and self.is_outside(y):
+                self.rounds[var] = self.offsets[x], y
+            case (Op.ADD, (x, Const(_, k))) | (Op.ADD, (Const(_, k), x)) if x in self.rounds:
+                self.rounds[var] = self.rounds[x][0] + int(k), self.rounds[x][1]
+            case Op.SUB, (x, Const(_, k)) if x in self.rounds:
+                self.rounds[var] = self.rounds[x][0] - int(k), self.rounds[x][1]
             case _:
                 pass
+
+    def wrapped(self, x: Operand, m: Operand) -> int | None:
+        """k, if `x mod m` is the index plus k in the middle, which is noted: x is that, or m more."""
+        shift, more = self.rounds.get(x, (self.offsets.get(x), m))
+        if shift is None or abs(shift) >= FAR or more != m or isinstance(m, Const) or not self.is_outside(m):
+            return None
+        self.below.add(_Bound(Const(Prim.I64, 0), -shift))
+        self.above.add(_Bound(m, -shift))
+        if x in self.rounds:
+            self.within.add((m, Const(Prim.I64, FAR)))
+        self.wraps |= shift != 0 or x in self.rounds
+        self.pays |= self.wraps
+        return shift
 
     def value(self, op: Op, prim: Prim, args: tuple[Operand, ...]) -> Operand | None:
         """What an operation gives in the middle, where that is known; the bounds that this needs are noted."""

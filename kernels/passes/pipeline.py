@@ -21,7 +21,7 @@ from .narrow_argreduce import narrow_argreduce
 from .narrow_divisions import narrow_divisions
 from .nontemporal_stores import nontemporal_stores
 from .one_by_one import one_by_one
-from .peel_boundaries import peel_boundaries
+from .peel_boundaries import peel_boundaries, peel_remainders
 from .place_fences import place_fences
 from .scalarise_row_walks import scalarise_row_walks
 from .split_at_multiples import split_at_multiples
@@ -47,6 +47,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
         ("one-by-one", one_by_one),
         ("nontemporal-stores", nontemporal_stores),
         ("hoist-invariants", hoist_invariants),
+        ("peel-remainders", peel_remainders),
         ("split-residues", split_residues),
         ("split-at-multiples", split_at_multiples),
         ("peel-boundaries", peel_boundaries),

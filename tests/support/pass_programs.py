@@ -175,6 +175,21 @@ def neighbours(w: Writer) -> str:
     return f"entry main [n] (xs: [n]{t}) = {whole} (\\i -> let x = {x} let y = {y} in {w.element(t, 'x', 'y')})"
 
 
+def rings(w: Writer) -> str:
+    """Stencils whose indices wrap around, in one dimension or two."""
+    t, n, a, b = w.type(), w.size(), w.number(0, 3), w.number(0, 3)
+    x, y = w.pick(f"(i + {a}) % n", f"(i - {a}) % n"), w.pick(f"(i + n - {b}) % n", f"(i + n + {b}) % n")
+    e = w.element(t, "x", "y")
+    if w.number(0, 1):
+        w.array(t, n)
+        return f"entry main [n] (xs: [n]{t}) = tabulate n (\\i -> let x = xs[{x}] let y = xs[{y}] in {e})"
+    w.array(t, w.size(), n)
+    return (
+        f"entry main [m][n] (xs: [m][n]{t}) =\n"
+        f"  tabulate_2d m n (\\j i -> let x = xs[(j + 1) % m, {x}] let y = xs[j, {y}] in {e})"
+    )
+
+
 def branches(w: Writer) -> str:
     """Branches that are cheap enough for both sides to be computed, and too long to be a selection from the start."""
     t, n = w.type(), w.size()
@@ -321,6 +336,7 @@ WRITERS: dict[str, Callable[[Writer], str]] = {
     "one-by-one": wanderers,
     "nontemporal-stores": stores,
     "hoist-invariants": invariants,
+    "peel-remainders": rings,
     "split-residues": parted,
     "split-at-multiples": wrapped,
     "peel-boundaries": neighbours,

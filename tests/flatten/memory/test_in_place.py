@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import soac
-from soac.ir.core import Concat, Copy, Loop, SegScatter, Update
+from soac.ir.core import Copy, Loop, SegScatter, Update
 from soac.ir.interpret import interpret
 from soac.ir.traverse import all_exps
 from soac.ir.version_tree import sites
@@ -36,12 +36,7 @@ entry main [n] (t: i64) (a: *[n][n]i32): *[n][n]i32 =
     let i = k % i64.max 1 n
     in if n == 0 then a else a with [i] = map2 (\\x y -> x * 2 + y) a[i] a[(i + 1) % n]
 """
-SPLIT = """
-entry main [n] (t: i64) (a: [n]i32): []i32 =
-  let k = i64.min t n
-  in map (+ 1) a[:k] ++ a[:k] ++ map (* 2) a[k:]
-"""
-IN_PLACE = {"parts": PARTS, "elimination": ELIMINATION, "split": SPLIT}
+IN_PLACE = {"parts": PARTS, "elimination": ELIMINATION}
 PROGRAMS = {**IN_PLACE, "rows": ROWS}
 SIZES = (0, 1, 2, 7, 40)
 
@@ -71,10 +66,10 @@ def test_threads_do_not_see_each_other(name: str) -> None:
 
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_nothing_is_copied(name: str) -> None:
-    """What is left of updates and concatenations: one column, and the part that is an array as it is."""
+    """What is left of updates: one column."""
     (fun,) = soac.compile(PROGRAMS[name]).compiled.flat.functions
     exps = list(all_exps(fun.body))
-    assert sum(isinstance(exp, Update | Concat) for exp in exps) <= (name != "parts")
+    assert sum(isinstance(exp, Update) for exp in exps) <= (name != "parts")
     assert sum(isinstance(exp, SegScatter) for exp in exps) == (1 if name == "elimination" else 2)
 
 

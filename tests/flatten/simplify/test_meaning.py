@@ -149,13 +149,14 @@ def test_joined_maps_keep_their_meaning(shape: tuple[int, int]) -> None:
 
 
 ENDS = """
-entry main [n] (xs: [n]i32) (t: i32): ([n]i32, i32, []i32, [n]i32, [][]i32) =
+entry main [n] (xs: [n]i32) (t: i32): ([n]i32, i32, []i32, [n]i32, [][]i32, [n]i32) =
   let differences = map2 (-) xs (take n ([t] ++ xs))
   let changes = i32.sum (map2 (\\x y -> x * y) ([t, 2] ++ xs) (xs ++ [3, t] :> [2 + n]i32))
   let before = scan (+) 0 ([0] ++ map (* t) xs ++ [1])
   let twice = let ys = take n ([t] ++ xs) in map2 (-) ys (reverse ys)
   let rows = map (\\x -> map2 (*) ([x] ++ xs) ([0] ++ map (+ x) xs)) xs
-  in (differences, changes, before, twice, rows)
+  let neighbours = let p = [t] ++ xs ++ [1] in map2 (*) (take n p) (take n (drop 2 p))
+  in (differences, changes, before, twice, rows, neighbours)
 """
 
 
@@ -163,9 +164,31 @@ entry main [n] (xs: [n]i32) (t: i32): ([n]i32, i32, []i32, [n]i32, [][]i32) =
 def test_arrays_with_ends_keep_their_meaning(n: int) -> None:
     prog = simplify(inline(compile_text(ENDS, "ends.soac")))
     once, rules = fused_once(prog)
-    assert rules.count("map_with_ends") >= 3
+    assert rules.count("map_with_ends") >= 6
     args = [np.arange(n, dtype=np.int32) - 3, np.int32(5)]
     assert_fusion_keeps_the_meaning(prog, once, args)
+
+
+FLAT = """
+entry main [n] (xss: [n][n]i32): (i32, i32, i32, i32, [n]i32, i32) =
+  let turned = tabulate_2d n n (\\i j -> xss[j, i] * i32.i64 i)
+  let scans = map (scan (+) 0) xss
+  let one = i32.sum (flatten turned)
+  let pairs = i32.maximum (map2 (-) (flatten scans) (flatten (map (map (* 2)) xss)))
+  let odd = reduce (\\a b -> if b == 0 then a else b) 0 (flatten (tabulate_2d n n (\\i j -> xss[i, n - 1 - j])))
+  let kept = tabulate_2d n n (\\i j -> xss[j, i] + i32.i64 j)
+  let window = i32.sum (map (* 2) (flatten xss[n / 2:, :n / 2]))
+  in (one, pairs, odd, i32.sum (flatten kept), map i32.sum kept, window)
+"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_reductions_of_flat_rows_keep_their_meaning(n: int) -> None:
+    """One of an operator whose order matters, and one of a matrix that others need."""
+    prog = simplify(inline(compile_text(FLAT, "flat.soac")))
+    once, rules = fused_once(prog)
+    assert rules.count("reduce_rows") >= 3
+    assert_fusion_keeps_the_meaning(prog, once, [(np.arange(n * n, dtype=np.int32) % 5 - 2).reshape(n, n)])
 
 
 SUMS = """

@@ -56,6 +56,7 @@ from tests.support.property.shapes_flat import (
 from tests.support.property.shapes_fusion import (
     with_ends,
     with_filter,
+    with_flat_rows,
     with_gathered,
     with_joined,
     with_last_of_scan,
@@ -199,6 +200,7 @@ SHAPES: dict[str, Shape] = {
     "fuse_gather": Shape(with_gathered, (0, *DEEP)),
     "join": Shape(with_joined, DEEP),
     "map_with_ends": Shape(with_ends, (0, *DEEP)),
+    "reduce_rows": Shape(with_flat_rows, (0, *DEEP)),
     "read_through_filters": Shape(with_filter, (0, *DEEP)),
     "scatter_parts": Shape(with_parts, (0, *DEEP)),
     "last_of_scan": Shape(with_last_of_scan, (0, *DEEP)),

@@ -166,6 +166,17 @@ def with_ends(b: Block) -> None:
     b.env.pop(row, None)
 
 
+def with_flat_rows(b: Block) -> None:
+    """A reduction of the elements of a matrix that a map makes."""
+    ((name, t),) = rows(b, 2)
+    made = scanned_rows(b, name, t)
+    size = b.let("size", I64, core.PrimOp(Op.MUL, Prim.I64, t.shape))
+    flat = b.let("flat", core.Type(t.prim, (size,)), core.Reshape((size,), made.name))
+    gone(b, named((made,), b))
+    operate(b, named((flat,), b), (), reds=(scalar_operator(b),))
+    b.env.pop(flat.name, None)
+
+
 def with_filter(b: Block) -> None:
     """What is kept of an array is reduced, mapped, counted or kept again, and nothing else reads it."""
     m = b.maker

@@ -72,6 +72,7 @@ def test_bits_do_not_depend_on_threads(program: soac.Program, n: int) -> None:
     [
         ("map (+ 1) (scan (+) 0 xs)", 1),
         ("map2 (\\s x -> s * x) (scan (+) 0 xs) (reverse xs)", 1),
+        ("map2 (-) xs (exscan (+) 0 (map (* 2) xs))", 1),
         ("map (10 /) (scan (+) 0 xs)", 2),
         ("let s = scan (+) 0 xs in map (\\i -> s[n - 1 - i] + 1) (iota n)", 2),
         ("let s = scan (+) 0 xs in let t = i32.sum xs in map (/ 2) (map (* t) s)", 3),
