@@ -45,6 +45,7 @@ from .schedule.cuda import segscan as gpu_segscan
 from .schedule.cuda.inner_points import points
 from .schedule.cuda.mapping import best_layout
 from .schedule.cuda.scalars_by_address import by_address
+from .schedule.guarded_sizes import guarded_sizes
 from .schedule.host_builder import BestMapping, Follower, HostBuilder, Scheduled
 from .schedule.kernel_builder import InnerSchedules, NotLowerable
 from .schedule.queries import has_loop, has_segop
@@ -144,6 +145,7 @@ def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) 
         stms = scans_together(h.names, stms, result, counting(stms))
         h.filters, h.turned = filters_in(stms, result), turned_in(stms, result)
         h.followers = followers_in(stms, result, h.filters)
+    pars = {stm.pat[0].name: stm.exp.par for stm in stms if isinstance(stm.exp, core.GuardCmp)}
     guards, waiting = comparisons(Body(stms, ())), {one.scan.pat[0].name for one in h.followers.values()}
     pairs = pairs_in(stms, guards) if h.machine.name == CPU.name else dict[Name, Pair]()
     waiting |= {pair.first.pat[0].name for pair in pairs.values()}
@@ -151,8 +153,12 @@ def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) 
     def emit(stm: Stm) -> None:
         match stm.exp:
             case core.If(Var(cond), then, orelse) if cond in guards:
-                way = guards[cond][0]
-                sides = (lower_side(h, stm, then, (way, True)), lower_side(h, stm, orelse, (way, False)))
+                way, known = guards[cond][0], h.bounds
+                if cond in pars:
+                    h.bounds = {**known, **guarded_sizes(h.computed, pars[cond])}
+                taken = lower_side(h, stm, then, (way, True))
+                h.bounds = known
+                sides = (taken, lower_side(h, stm, orelse, (way, False)))
                 h.emit(stm.pat, HostIf(Var(cond), *sides), stm.loc)
             case core.SegMap() | core.SegRed() if stm.pat[0].name in h.followers:
                 lower_both(h, h.followers[stm.pat[0].name])

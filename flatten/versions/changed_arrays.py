@@ -106,16 +106,18 @@ def step_of(flow: Flow, loop: Loop, k: int) -> Step | None:
 
 
 def _target(loop: Loop, k: int, result: int) -> Target | None:
-    """The array that a result of statement `k` is the next value of, if nothing reads it later, and no other array of
-    the loop may share its memory."""
+    """The array that a result of statement `k` is the next value of, if nothing reads it later, nor another parameter,
+    in the next round, what it becomes."""
     stms, made = loop.body.stms, loop.body.stms[k].pat[result]
-    shared = made_of(made.name, stms[k + 1 :])
-    places = [place for place, atom in enumerate(loop.body.result) if isinstance(atom, Var) and atom.name in shared]
-    if len(places) != 1 or loop.body.result[places[0]] != Var(made.name):
+    given = made_of(made.name, stms)
+    match [place for place, atom in enumerate(loop.body.result) if isinstance(atom, Var) and atom.name in given]:
+        case [place] if loop.body.result[place] == Var(made.name):
+            pass
+        case _:
+            return None
+    if not made.type.shape or loop.params[place].type != made.type:
         return None
-    param, ty = loop.params[places[0]].name, loop.params[places[0]].type
-    if not ty.shape or ty != made.type:
-        return None
+    param = loop.params[place].name
     same = frozenset(made_of(param, stms))
     later = {name for stm in stms[k + 1 :] for name in free_in_stm(stm)}
     others = {atom.name for atom in loop.body.result if isinstance(atom, Var)}

@@ -143,7 +143,7 @@ class HostBuilder:
     a `nesting` of tables; `observe` gets them. `filters` of the present body, by the first results of their scans, and
     `followers` of scans; `turned`: the only readers of results of scans, which rearrange them; `replaced`: what stands
     for later statements, by their first results, where a schedule has done their work. `wanted`: the sides of guards
-    that are lowered, None: all."""
+    that are lowered, None: all. `bounds`: what scalars are at most on the way to what is being built."""
 
     entry: str
     names: Names
@@ -169,6 +169,7 @@ class HostBuilder:
     turned: Mapping[Name, Stm] = field(default_factory=dict[Name, Stm])
     replaced: dict[Name, tuple[Stm, ...] | None] = field(default_factory=dict[Name, "tuple[Stm, ...] | None"])
     wanted: frozenset[Side] | None = None
+    bounds: Mapping[Name, int] = field(default_factory=dict[Name, int])
 
     def bind(self, params: tuple[Param, ...]) -> None:
         for param in params:

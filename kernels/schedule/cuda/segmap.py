@@ -99,8 +99,9 @@ def are_short(s: Collective, found: KeptRows) -> Atom:
     """bool: do all rows fit into the registers?"""
     h, names = s.h, dict(zip(s.made.kernel.scalars, s.made.scalars, strict=True))
     longest: Atom = i64(0)
-    for length in found.lengths:
-        longest = h.op(Op.MAX, longest, Var(names[length]), base="longest")
+    for name in (names[length] for length in found.lengths):
+        if h.bounds.get(name, found.most + 1) > found.most:
+            longest = h.op(Op.MAX, longest, Var(name), base="longest")
     return h.op(Op.LE, longest, i64(found.most), base="fits")
 
 

@@ -65,6 +65,8 @@ NOT_CHANGED = {
     "a view that is turned": "loop a for k < n do let t = transpose a in map2 (map2 (\\x y -> x + y * k)) a t",
     "read later": "(loop (a, s) = (a, 0) for k < n do "
     "let b = map (map (+ s)) a in (b, s + i64.sum (map2 (\\x y -> x[0] * y[0] + k) a b))).0",
+    "a row of what it becomes goes on": "(loop (a, v) = (a, iota n) for k < n do "
+    "let b = map2 (\\i row -> if i <= k then map2 (+) row v else row) (iota n) a in (b, b[0])).0",
     "sums of rows": "loop a for k < n do map (\\row -> let s = i64.sum row in map (\\x -> x * k + s) row) a",
 }
 

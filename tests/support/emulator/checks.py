@@ -44,6 +44,7 @@ from soac.versions import misfits, runs_of
 from tests.support.emulator.driver import EmulatedDriver
 from tests.support.emulator.emulate import COMPILER
 from tests.support.emulator.subjects import PARTS, Call, Results, Subject, in_small_parts, of_file, outcome
+from tests.support.emulator.ways import ways_to
 from tests.support.emulator.wide_tiles import other_size
 from tests.support.property.guards import Broken
 from tests.support.property.soak import within
@@ -250,20 +251,20 @@ class Run:
 
 
 def runs(subject: Subject, reached: Container[str]) -> Iterator[Run]:
-    """Every case on every version, and register tiles of every size; then, as long as there are kernels that have not
-    been reached, with other sizes of tiles."""
+    """Every case on every version, and register tiles of every size; then with other sizes of tiles the versions that
+    may launch a kernel that has not been reached, as are all where kernels are wanted."""
     kernels = [name for name in subject.wanted or map(NAME, subject.compiled.host.kernels) if name not in subject.known]
-    for call in subject.calls:
-        for run in _versions(subject, call, {}):
-            if subject.wanted and all(name in reached for name in kernels):
-                return
-            yield run
+    ways = ways_to(subject.compiled.host)
+
+    def may_reach(run: Run) -> bool:
+        left = (way for name in kernels if name not in reached for way in ways[name])
+        return any(way.is_open(run.call.entry, run.forced) for way in left)
+
+    usual = (run for call in subject.calls for run in _versions(subject, call, {}))
+    yield from (run for run in usual if not subject.wanted or may_reach(run))
     for wide, call in subject.wide if any(name not in subject.known for name in in_registers(subject)) else ():
         yield Run(call, wide.forced, wide.settings)
-    for run in _with_other_sizes(subject):
-        if all(name in reached for name in kernels):
-            return
-        yield run
+    yield from (run for run in _with_other_sizes(subject) if may_reach(run))
 
 
 def in_time(

@@ -45,6 +45,8 @@ from tests.support.emulator.emulate import COMPILER, HERE
 RUBBISH = 0xA5
 WAITING = re.compile(r"\b(wait_for|acquire)\(")
 FLAGS = ("-std=c++17", "-O1", "-ffp-contract=off", "-fwrapv", "-w", "-shared", "-fPIC")
+COMPILER_SECONDS = 300
+"""Of the processor, that compiling the kernels of a program may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,9 +363,10 @@ def compile_library(text: str, library: Path) -> Path:
     source = library.with_suffix(".cpp")
     source.write_text(text, encoding="utf-8")
     assert COMPILER is not None
-    command = [COMPILER, *FLAGS, f"-I{HERE}", "-o", str(library), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[:4000]
+    limited = ("sh", "-c", f'ulimit -t {COMPILER_SECONDS} && exec "$@"', "sh")
+    command = [*limited, COMPILER, *FLAGS, f"-I{HERE}", "-o", str(library), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:4000] or f"the compiler has ended with {done.returncode}"
     return library
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from soac.ir.core import Level
 from soac.ir.machine import BLOCK, CUDA
 from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.kernel_ir import nodes as kir
@@ -77,8 +76,8 @@ def test_registers_of_other_indices_are_misplaced() -> None:
     assert "xs belongs to the indices of loops over 0..m" in str(why)
 
 
-def test_the_host_takes_them_for_short_rows() -> None:
-    """Softmax with a block for each row: a kernel with registers, and one with shared memory for longer rows."""
+def test_a_guard_that_says_that_rows_are_short_leaves_one_kernel() -> None:
+    """Softmax with a warp or a block for each row: kernels with registers alone, since longer rows are not taken."""
     path = ROOT / "programs" / "softmax.soac"
     compiled = compile_prog(path.read_text(encoding="utf-8"), str(path), machine=CUDA)
     kernels = ready_kernels(compiled)
@@ -88,14 +87,28 @@ def test_the_host_takes_them_for_short_rows() -> None:
     assert report.is_clean
     (launch,) = report.launches
     assert keeps(kernels(launch.kernel)) == {kir.Distribute}
-    others = [
-        k for k in compiled.host.kernels if k.name != launch.kernel and k.collective is Level.BLOCK and "ys" in k.name
-    ]
-    assert [keeps(k) for k in others].count({kir.Alloc}) == 2
+    kept_by = [keeps(k) for k in compiled.host.kernels if k.name.startswith("softmax_ys")]
+    assert (kept_by.count({kir.Distribute}), kept_by.count({kir.Alloc})) == (2, 0)
     powers = np.exp(rows - rows.max(axis=1, keepdims=True))
     np.testing.assert_allclose(
         np.asarray(report.results[0], np.float32), powers / powers.sum(axis=1, keepdims=True), rtol=1e-5
     )
+
+
+ROWS_BESIDE = """
+entry main [n][d][u] (xsss: [n][d][u]f32) (yss: [n][u]f32): ([n][d][u]f32, [n][u]f32) =
+  unzip (map2 (\\xss ys -> let zs = map (* 2) ys
+                          let total = f32.sum zs
+                          in (map (map (/ total)) xss, map (/ total) zs))
+              xsss yss)
+"""
+
+
+def test_the_host_takes_them_for_short_rows() -> None:
+    """A guard says that d * u is small, and u is not where d is 0: kernels with shared memory for longer rows, too."""
+    compiled = compile_prog(ROWS_BESIDE, "rows.soac", machine=CUDA)
+    kept_by = [keeps(k) for k in compiled.host.kernels]
+    assert (kept_by.count({kir.Distribute}), kept_by.count({kir.Alloc})) == (2, 2)
 
 
 def keeps(kernel: kir.Kernel) -> set[type]:
