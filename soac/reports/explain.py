@@ -17,7 +17,7 @@ from ..ir.errors import Loc
 from ..ir.ops import COMPARISONS, Op
 from ..ir.types import Atom, Const, Name, Prim, Var
 from ..ir.version_tree import Sides
-from ..kernels.host_ir.nodes import HostBody, HostCall, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch
+from ..kernels.host_ir.nodes import HostBody, HostCall, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch, Over
 
 # ---- formulas ----------------------------------------------------------------------------------------------------
 
@@ -271,7 +271,7 @@ class _Reader:
                 yield from self.body(orelse, guards, (*under, f"unless {shown}"))
             case HostLoop(form=form, body=inner):
                 yield from self.body(inner, guards, (*under, self.show_loop(form)))
-            case HostCall():
+            case HostCall() | Over():
                 pass
             case exp:
                 self.define(stm, exp)

@@ -21,6 +21,7 @@ from soac.ir.errors import Loc
 from soac.ir.machine import CPU
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
+from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
 from soac.kernels.devices.cuda.ptxas_report import Resources, parsed
 from soac.kernels.devices.device import KernelFailure
@@ -138,6 +139,10 @@ def test_the_command_finds_what_is_wrong(tmp_path: Path, monkeypatch: pytest.Mon
     assert "result 0: at [1] expected 4i32, got 3i32" in fault
 
 
+def texts_of(subject: subjects.Subject) -> dict[str, CudaKernel]:
+    return {kernel.name: cuda_kernel(kernel) for kernel in checks.ready_kernels_of(subject)}
+
+
 @needs_compiler
 def test_register_tiles_of_each_size_are_launched() -> None:
     """Forced, and so wide that there is a whole tile along both dimensions. Tiles of shares are for longer rows."""
@@ -145,7 +150,7 @@ def test_register_tiles_of_each_size_are_launched() -> None:
     assert {one.each for one, _ in subject.wide} == {8, 4, 2}
     sides = [(one.each, np.size(call.args[0], 0), np.size(call.args[1], 1)) for one, call in subject.wide]
     assert all(min(rows, columns) > 16 * each for each, rows, columns in sides)
-    texts, found = checks.texts_of(subject), checks.Outcome()
+    texts, found = texts_of(subject), checks.Outcome()
     of_size = {(entry, each): f"{each} x {each} results" for entry in ("main", "nested") for each in (8, 4, 2)}
     tiled = [
         {name for name, text in texts.items() if name.startswith(entry) and says in text.text}
@@ -166,7 +171,7 @@ def test_small_cases_reach_chains_and_chunks(tmp_path: Path) -> None:
     found = checks.check(subjects.of_file(program))
     assert not found.faults
     assert found.not_traced == found.not_emulated == []
-    texts = checks.texts_of(subjects.of_file(program))
+    texts = texts_of(subjects.of_file(program))
     assert any("decoupled" in text.text or "look back" in text.text for text in texts.values())
     assert any("_combine_" in name for name in texts)
 
