@@ -62,6 +62,7 @@ def _arithmetic(stm: Stm, places: dict[Name, Place], loads: set[Element]) -> flo
 
 
 def place_in(places: Mapping[Name, Place], atom: Atom) -> Place:
+    """The place that an atom is."""
     return (None, int(atom.value)) if isinstance(atom, Const) else places.get(atom.name, atom)
 
 

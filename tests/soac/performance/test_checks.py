@@ -27,7 +27,7 @@ SLOW = {
     "W0507": """entry main [n] (xs: [n]i32): ([n]i32, [n]i32) =
   let ys = copy xs
   let zs = map (+ 0) (map (* 1) ys)
-  let ws = loop ys for i < n do ys with [i] = 9
+  let ws = loop ys for i < n do ys with [i / 2] = 9
   in (map2 (\\z w -> z + w - w) zs ws, ws)""",
     "W0508": """entry main [n] (m: i64) (xs: [n]i32) (ends: [n]i64): [m]i32 =
   let after k = (loop (lo, hi) = (0, n) while lo < hi do
