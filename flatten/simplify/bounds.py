@@ -193,6 +193,8 @@ def _at_least_zero(atom: Atom, env: Env, depth: int, more: int = 0) -> bool:
             return _at_least_zero(x, env, depth - 1) or _at_least_zero(y, env, depth - 1)
         case PrimOp(Op.MIN | Op.DIV | Op.QUOT, prim, (x, y)) if prim.is_signed:
             return _at_least_zero(x, env, depth - 1) and _at_least_zero(y, env, depth - 1)
+        case PrimOp(Op.SELECT, prim, (_, x, y)) if prim.is_signed:
+            return _at_least_zero(x, env, depth - 1) and _at_least_zero(y, env, depth - 1)
         case PrimOp(Op.MOD, prim, (_, y)) if prim.is_signed:
             return _at_least_zero(y, env, depth - 1)
         case _:
@@ -277,6 +279,8 @@ def _is_below(atom: Atom, size: Atom, env: Env, depth: int, extra: int = 0) -> b
         case PrimOp(Op.MIN, prim, (x, y)) if prim.is_signed:
             return _is_below(x, size, env, depth - 1) or _is_below(y, size, env, depth - 1)
         case PrimOp(Op.MAX, prim, (x, y)) if prim.is_signed:
+            return _is_below(x, size, env, depth - 1) and _is_below(y, size, env, depth - 1)
+        case PrimOp(Op.SELECT, prim, (_, x, y)) if prim.is_signed:
             return _is_below(x, size, env, depth - 1) and _is_below(y, size, env, depth - 1)
         case PrimOp(Op.MOD, prim, (_, y)) if prim.is_signed:
             return linear(y, env) == (limit, more)  # the divisor is a size, hence positive where it does not fail

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from ...ir.core import Apply, Body, ForLoop, Index, Loop, Param, Rearrange, Screma, Stm
+from ...ir.core import Apply, Body, DimIndex, Fix, ForLoop, If, Index, Loop, Param, PrimOp, Rearrange, Screma, Stm
+from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import substitute_exp
 from ...ir.traverse import (
@@ -147,6 +148,8 @@ def _group(flow: Flow, loop: Loop, stm: Stm, targets: tuple[Target, ...], define
     )
     if None in points:
         return None
+    chosen = {p.name: s for s in all_stms(point) for p in s.pat}
+    point = in_body(point, lambda stm: _two_reads(flow, stm, chosen))
     add_types(flow.known.types, point)
     every = {**defined, **{p.name: s for s in all_stms(point) for p in s.pat}}
     counter = {loop.form.index} if isinstance(loop.form, ForLoop) else set[Name]()
@@ -164,6 +167,29 @@ def _group(flow: Flow, loop: Loop, stm: Stm, targets: tuple[Target, ...], define
     if box is None:
         return None
     return Group(targets, indices, live(in_body(point, lambda s: folded(own[0], s, box))), box)
+
+
+def _two_reads(flow: Flow, stm: Stm, defined: Mapping[Name, Stm]) -> Stm:
+    """A read of one of two places, as of rows that are swapped, as a choice of two reads; so on for each of them."""
+    dims = stm.exp.dims if isinstance(stm.exp, Index) and stm.exp.safe and not stm.pat[0].type.shape else ()
+    for k, dim in enumerate(dims):
+        atom = dim.index if isinstance(dim, Fix) else None
+        match defined[atom.name].exp if isinstance(atom, Var) and atom.name in defined else None:
+            case PrimOp(Op.SELECT, _, (cond, *places)):
+                sides = (_at(flow, stm, (*dims[:k], Fix(place), *dims[k + 1 :]), defined) for place in places)
+                return replace(stm, exp=If(cond, *sides))
+            case _:
+                pass
+    return stm
+
+
+def _at(flow: Flow, stm: Stm, dims: tuple[DimIndex, ...], defined: Mapping[Name, Stm]) -> Body:
+    """A read of another place."""
+    assert isinstance(stm.exp, Index)
+    (param,) = stm.pat
+    name = flow.context.names.again(param.name)
+    read = replace(stm, pat=(replace(param, name=name),), exp=replace(stm.exp, dims=dims))
+    return Body((_two_reads(flow, read, defined),), (Var(name),))
 
 
 def _own(indices: tuple[Name, ...]) -> tuple[Form, ...]:

@@ -29,6 +29,10 @@ CHANGED = {
     "if i > k && j > k then a[i, j] - a[i, k] * a[k, j] else if i > k && j == k then a[i, k] * 2 else a[i, j])",
     "rows swapped": "loop a for k < n do let q = n - 1 - k in "
     "map2 (\\i row -> if i == k then a[q] else if i == q then a[k] else row) (iota n) a",
+    "rows swapped by their numbers": "loop a for k < n do let q = n - 1 - k in tabulate_2d n n (\\i j -> "
+    "let s = if i == q then k else i in if i == k then a[q, j] * 2 else a[s, j] - a[s, k] * a[k, j])",
+    "columns swapped by their numbers": "loop a for k < n do let (q, s) = (n - 1 - k, a[0, 0]) in tabulate_2d n n (\\i j -> "
+    "a[i, if j == q then k else if j == 0 then k else j] + s)",
     "a row that may not be there": "loop a for k < n do "
     "tabulate_2d n n (\\i j -> if k > 0 then a[i, j] + a[k - 1, j] else a[i, j] * 2)",
     "a column as a row": "loop a for k < n do tabulate_2d n n (\\i j -> a[i, j] + a[k, i] * a[j, k])",
@@ -60,6 +64,7 @@ NOT_CHANGED = {
     "transposed": "loop a for k < n do tabulate_2d n n (\\i j -> a[i, j] + a[j, i] * k)",
     "a neighbour": "loop a for k < n do tabulate_2d n n (\\i j -> a[i, j] + a[i, i64.max 0 (j - 1)] * k)",
     "the diagonal": "loop a for k < n do tabulate_2d n n (\\i j -> a[i, j] + a[i, i] * a[j, j] * k)",
+    "a neighbour, or itself": "loop a for k < n do tabulate_2d n n (\\i j -> a[if i > k then i - 1 else i, j] + k)",
     "chosen rows": "loop a for k < n do map2 (\\i row -> map2 (+) row a[(i * 7 + k) % n]) (iota n) a",
     "reversed rows": "loop a for k < n do map (\\row -> map2 (\\x y -> x + y * k) row (reverse row)) a",
     "a view that is turned": "loop a for k < n do let t = transpose a in map2 (map2 (\\x y -> x + y * k)) a t",
@@ -73,6 +78,9 @@ NOT_CHANGED = {
 TWO_CHANGED = {
     "two that exchange": "loop (a, b) = (a, map (map (* 2)) a) for k < n do "
     "let s = a[0, 0] in unzip (map unzip (map2 (map2 (\\x y -> (x + y * k + s, y - x))) a b))",
+    "two whose rows are swapped": "loop (a, b) = (a, map (map (* 2)) a) for k < n do let q = n - 1 - k in "
+    "let of (x: [n][n]i64) = tabulate_2d n n (\\i j -> "
+    "let s = if i == q then k else i in if i == k then x[q, j] else x[s, j] - a[s, k] * x[q, j]) in (of a, of b)",
     "two from one": "loop (a, b) = (a, a) for k < n do "
     "unzip (map unzip (tabulate_2d n n (\\i j -> (a[i, j] + b[k, j], b[i, j] - a[i, k]))))",
 }
