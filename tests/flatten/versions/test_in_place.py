@@ -31,8 +31,8 @@ CHANGED = {
     "map2 (\\i row -> if i == k then a[q] else if i == q then a[k] else row) (iota n) a",
     "rows swapped by their numbers": "loop a for k < n do let q = n - 1 - k in tabulate_2d n n (\\i j -> "
     "let s = if i == q then k else i in if i == k then a[q, j] * 2 else a[s, j] - a[s, k] * a[k, j])",
-    "columns swapped by their numbers": "loop a for k < n do let (q, s) = (n - 1 - k, a[0, 0]) in tabulate_2d n n (\\i j -> "
-    "a[i, if j == q then k else if j == 0 then k else j] + s)",
+    "columns swapped by their numbers": "loop a for k < n do let (q, s) = (n - 1 - k, a[0, 0]) in "
+    "tabulate_2d n n (\\i j -> a[i, if j == q then k else if j == 0 then k else j] + s)",
     "a row that may not be there": "loop a for k < n do "
     "tabulate_2d n n (\\i j -> if k > 0 then a[i, j] + a[k - 1, j] else a[i, j] * 2)",
     "a column as a row": "loop a for k < n do tabulate_2d n n (\\i j -> a[i, j] + a[k, i] * a[j, k])",
