@@ -136,7 +136,7 @@ def _check_empty_rows(flow: Flow, dims: tuple[Dim, ...], row: Deferred) -> None:
     no point, is checked before: the statement at hand relies on that.
 
     let row = xss[i] in segmap (i < n, j < m) { .. row[j] .. }
-        ⟶  if m = 0 then segred (i < n) and { assert 0 ≤ i < |xss| } else true;  segmap ..
+        ⟶  if m <= 0 then segred (i < n) and { assert 0 ≤ i < |xss| } else true;  segmap ..
     """
     exp, outer, deeper = row.stm.exp, dims[: row.depth], [width for _, width in dims[row.depth :]]
     if not isinstance(exp, Index) or exp.safe or not row.stm.pat[0].type.shape or not deeper:
@@ -156,11 +156,11 @@ def _check_empty_rows(flow: Flow, dims: tuple[Dim, ...], row: Deferred) -> None:
 
 
 def _for_all_points(flow: Flow, dims: tuple[Dim, ...], deeper: list[Atom], body: Body) -> Name:
-    """Whether `body` holds at all points, where one of the widths `deeper` is 0."""
+    """Whether `body` holds at all points, where one of the widths `deeper` is 0, or negative."""
     width = deeper[0]
     for other in deeper[1:]:
-        width = flow.op("points", Op.MUL, width, other)
-    empty = flow.emit_as("empty", BOOL, PrimOp(Op.EQ, Prim.I64, (width, i64(0))))
+        width = flow.op("least", Op.MIN, width, other)
+    empty = flow.emit_as("empty", BOOL, PrimOp(Op.LE, Prim.I64, (width, i64(0))))
 
     def all_of() -> tuple[Atom, ...]:
         good, value = flow.fresh_param("good", BOOL), body

@@ -15,7 +15,7 @@ from ..source.atoms import FieldStep, RangeEnd
 from .assertions import check_once, emit_assert, is_size
 from .scalars import conjunction
 from .shapes import coerce_like, shape_parts
-from .state import Certs, Stage, emit, prim_op, to_i64
+from .state import Certs, Stage, emit, prim_op, to_i64, union
 from .values import Arr, Component, Env, Rec, Value, array_of, arrays_of, components, field_of, sizes_of, with_atoms
 
 Parts = tuple[str | Atom, ...]  # of a message
@@ -140,22 +140,23 @@ def _slice_forward(
     def emit_check() -> Certs:
         low = start or last  # the lesser of the two that must not be negative
         conds = [_compare(st, Op.LE, first, last, loc)] if start is not None else []
-        if is_size(st, low) is None:
+        known = is_size(st, low)
+        if known is None:
             conds.append(_compare(st, Op.LE, i64(0), low, loc))
         if end is not None:
             conds.append(_compare(st, Op.LE, last, size, loc))
-        return _check_slice(st, conds, dim, outside, loc)
+        return _check_slice(st, conds, known or (), dim, outside, loc)
 
     return dim, check_once(st, ("slice", first, last, size), emit_check)
 
 
-def _check_slice(st: Stage, conds: list[Atom], dim: Slice, outside: Parts, loc: Loc) -> Certs:
-    """R0101 unless all `conds` hold or nothing is taken."""
+def _check_slice(st: Stage, conds: list[Atom], known: Certs, dim: Slice, outside: Parts, loc: Loc) -> Certs:
+    """R0101 unless all `conds` hold or nothing is taken; `known`: what was checked before and they leave out."""
     ok = conjunction(st, conds, loc)
     if ok != Const(Prim.BOOL, True):
         empty = _compare(st, Op.EQ, dim.count, i64(0), loc)
         ok = prim_op(st, Op.OR, Prim.BOOL, (empty, ok), loc)
-    certs = emit_assert(st, ok, "R0101", outside, loc)
+    certs = union(known, emit_assert(st, ok, "R0101", outside, loc))
     if isinstance(dim.count, Var) and certs:
         st.builder.checked["size", dim.count] = certs
     return certs
@@ -187,7 +188,7 @@ def _slice_strided(st: Stage, size: Atom, bounds: Bounds, outside: Parts, loc: L
     inside = [_compare(st, Op.LE, i64(0), reached, loc), _compare(st, Op.LT, reached, size, loc)]
     inside += [_compare(st, Op.LE, i64(0), first, loc), _compare(st, Op.LT, first, size, loc)]
     certs = emit_assert(st, nonzero, "R0101", (*outside, ": a stride is not 0"), loc)
-    return dim, certs + _check_slice(st, [along, *inside], dim, outside, loc)
+    return dim, _check_slice(st, [along, *inside], certs, dim, outside, loc)
 
 
 def _choose(st: Stage, cond: Atom, yes: Atom, no: Atom, loc: Loc, prim: Prim = Prim.I64) -> Atom:
