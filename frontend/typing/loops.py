@@ -130,17 +130,24 @@ def _loop_form(work: Work, form: s.ForLess | s.ForIn | s.While, over: Ty | None,
 
 def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size]) -> dict[int, Size]:
     """Unify the loop parameter with the body; gives those of its sizes (`own`, with their first values) that change,
-    with what the body makes of them. What branches choose among sizes that stay is such a size too."""
+    with what the body makes of them. What branches choose among sizes that stay is such a size too. A size may turn out
+    to be another one behind its first dimension: that is looked at again."""
     solver = work.solver
 
     def close(before: Size, after: Size) -> None:
         before, after = solver.size(before), solver.size(after)
         is_open = isinstance(after, SizeVar) and is_unknown(after) and after.id not in own
         if not isinstance(before, SizeVar) or before.id not in own or is_open:
-            solver.unify_size(before, after)
+            for one in solver.either(after):
+                solver.unify_size(before, one)
+            if isinstance(after, SizeVar) and after.id in solver.joined:
+                solver.bound_sizes[after.id] = before
 
     label = Label(exp.init.loc, f"the initial value is `{work.show(ty)}`")
-    work.expect_with(ty, body, close, exp.body.loc, "body of a loop", [label])
+    before = None
+    while before != (rest := own.keys() - solver.bound_sizes.keys()):
+        before = rest
+        work.expect_with(ty, body, close, exp.body.loc, "body of a loop", [label])
     pairs = zip(solver.sizes_in(ty), solver.sizes_in(body), strict=True)
     passed = [(old.id, new) for old, new in pairs if isinstance(old, SizeVar) and old.id in own]
     changing = _changing(solver, passed, own)

@@ -28,7 +28,7 @@ from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64
 from .liveness import uses, uses_of_body
 from .nodes import HostBody, HostExp, HostFun, HostIf, HostLoop, HostProgram, HostStm, Launch, statements
 
-Types = Mapping[Name, Type]
+Types = dict[Name, Type]
 View = Callable[[Type], core.Index]
 """A part of the memory of all, for an array of a type."""
 
@@ -213,6 +213,7 @@ def _joined(
             value = core.Update(array, (Slice(starts[n], sizes[n], i64(1)), *inner), Var(part), True)
             behind.append(HostStm((after,), value, loc))
             array = after.name
+    types[array] = memory.type
     prefix = (Slice(i64(0), param.type.shape[0], i64(1)), *inner)
     is_all = all(made[n].type == types[exp.arrays[n]] for n in made)
     behind.append(replace(stms[k], exp=core.Copied(Var(array)) if is_all else core.Index(array, prefix, True)))

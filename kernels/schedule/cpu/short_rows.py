@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from functools import reduce
+
 from ....ir import core
 from ....ir.core import Body, Fix
-from ....ir.ops import EXPENSES, Expense
-from ....ir.traverse import all_stms, index_atoms
-from ....ir.types import Atom, Name, Type, Var
-from ...kernel_ir import nodes as kir
+from ....ir.ops import EXPENSES, Expense, Op
+from ....ir.traverse import all_stms, index_atoms, may_fail
+from ....ir.types import Atom, Name, Prim, Type, Var, i64
 from ..kernel_builder import Builder, Mode, Operand
 from ..space import segment_results
 from ..statements import gen_stm
@@ -51,20 +53,25 @@ def loops(
     body: Body,
 ) -> None:
     """The results of all points of `dims` at indices `at` of those around them; each statement in the outermost loop
-    that it does not depend on."""
+    that it does not depend on. One that may fail is executed only if there are points."""
     if not dims:
         segment_results(b, body, outs, at, Mode.THREAD)
         return
     varying = dependents(body.stms, {index for index, _ in dims})
-    late: list[core.Stm] = []
-    for stm in body.stms:
-        if varying.isdisjoint(p.name for p in stm.pat):
+    early = [stm for stm in body.stms if varying.isdisjoint(p.name for p in stm.pat)]
+    late = tuple([stm for stm in body.stms if stm not in early])
+    fails = any(may_fail(stm.exp) for stm in all_stms(Body(tuple(early), ())))
+    with b.when(_some(b, [width for _, width in dims])) if fails else nullcontext():
+        for stm in early:
             gen_stm(b, stm, Mode.THREAD)
-        else:
-            late.append(stm)
-    (inner, width), *others = dims
-    k = b.index(inner)
-    b.inside.add((k, b.operand(width)))
-    with b.nested() as stms:
-        loops(b, outs, (*at, k), tuple(others), Body(tuple(late), body.result))
-    b.emit(kir.For(k, b.operand(width), tuple(stms)))
+        (inner, width), *others = dims
+        k = b.index(inner)
+        b.inside.add((k, b.operand(width)))
+        with b.loop(k, b.operand(width)):
+            loops(b, outs, (*at, k), tuple(others), Body(late, body.result))
+
+
+def _some(b: Builder, widths: list[Atom]) -> Operand:
+    """bool: are there points?"""
+    positive = [b.op(Op.LT, Prim.I64, i64(0), b.operand(width)) for width in widths]
+    return reduce(lambda x, y: b.op(Op.AND, Prim.BOOL, x, y), positive)
