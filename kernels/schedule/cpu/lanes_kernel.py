@@ -11,7 +11,7 @@ from ....ir.errors import Loc
 from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.types import Atom, Const
-from ...analysis.cost import EXTENT
+from ...analysis.cost import EXTENT, LANES
 from ...analysis.own_operands import own_operands
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import Builder
@@ -19,6 +19,8 @@ from ..space import OPEN, Chunk, chunk_of, closed
 from ..table import Segop
 
 BLOCK_WORK = 20_000.0  # cost units worth one block
+MANY = 16
+"""Blocks whose work 64 elements may be, that cores can share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,10 @@ def first_chunk(width: Atom) -> Chunk:
 
 
 def chunk_length(each: float) -> int:
-    """Elements of one block of lanes, by the cost of one element: a multiple of 64."""
+    """Elements of one block of lanes, by the cost of one element: a multiple of 64; one group where that would be the
+    work of many blocks."""
+    if 64 * each >= MANY * BLOCK_WORK:
+        return LANES
     return 64 * max(1, min(1 << 10, round(BLOCK_WORK / max(each, 1e-3) / 64)))
 
 

@@ -8,6 +8,7 @@ import pytest
 import soac
 from soac.frontend.compile import compile_text
 from soac.ir.machine import CPU, Mode
+from soac.kernels.schedule.cpu.lanes_kernel import chunk_length
 from soac.pipeline import compile_core
 from soac.reports.schedules import schedules_of
 
@@ -66,3 +67,24 @@ def most_points(entry: str) -> int:
 def test_what_waits_is_sooner_on_lanes() -> None:
     """An echo only moves elements; a mean waits for the step before."""
     assert 1 <= most_points("decayed") < most_points("echo") < 16
+
+
+def test_points_of_much_work_are_shared() -> None:
+    """A block of lanes is one group where 64 points are the work of many blocks."""
+    assert [chunk_length(each) for each in (1.0, 300.0, 4000.0, 6000.0, 1e6)] == [19968, 64, 64, 16, 16]
+
+
+def test_blocks_of_a_group() -> None:
+    """Loops in loops over 0 to 70 points."""
+    program = soac.compile(
+        "entry main [n] (k: i64) (xs: [n]f32): [n]f32 = map (\\x -> loop y = x for i < k do "
+        "loop y for j < i do (loop y for _l < 9 do f32.exp (-(y * y)) - x * f32.i64 j)) xs"
+    )
+    for n in (0, 1, 15, 16, 17, 64, 70):
+        xs = np.linspace(0, 1, n, dtype=np.float32)
+        y = xs.copy()
+        for i in range(5):
+            for j in range(i):
+                for _ in range(9):
+                    y = np.exp(-(y * y)) - xs * np.float32(j)
+        np.testing.assert_allclose(program.main(5, xs), y, rtol=1e-3)
