@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
 from importlib.resources import files
 
@@ -268,11 +268,16 @@ NESTED = re.compile(rf"\(((?:{OPERATIONS}) [^()]*(?:\((?!(?:{OPERATIONS}) )[^()]
 
 def unnested(text: str) -> str:
     """A module in which each instruction in parentheses has a line of its own, before the one that it is in."""
+    return _before(text, NESTED, "in", lambda found: found[1])
+
+
+def _before(text: str, pattern: re.Pattern[str], prefix: str, made: Callable[[re.Match[str]], str]) -> str:
+    """A module with a line of its own for what is `made` of each match, and a name in the place of that."""
     lines: list[str] = []
     for line in text.splitlines():
-        while found := NESTED.search(line):
-            name = f"%in.{len(lines)}"
-            lines.append(f"  {name} = {found[1]}")
+        while found := pattern.search(line):
+            name = f"%{prefix}.{len(lines)}"
+            lines.append(f"  {name} = {made(found)}")
             line = f"{line[: found.start()]}{name}{line[found.end() :]}"
         lines.append(line)
     return "\n".join(lines)
@@ -287,14 +292,7 @@ CALLED_PLACE = re.compile(r"^(.*call \w+) \*([^(]+)\(", re.MULTILINE)
 def addressed(text: str) -> str:
     """A module in which the address of each place is computed in a line of its own, before the one that mentions it."""
     text = CALLED_PLACE.sub(lambda c: f"  %to.{c.start()} = load ptr, ptr {c[2]}\n{c[1]} %to.{c.start()}(", text)
-    lines: list[str] = []
-    for line in text.splitlines():
-        while place := PLACE.search(line):
-            name = f"%at.{len(lines)}"
-            lines.append(f"  {name} = {_address(*place.groups())}")
-            line = f"{line[: place.start()]}{name}{line[place.end() :]}"
-        lines.append(line)
-    return "\n".join(lines)
+    return _before(text, PLACE, "at", lambda place: _address(*place.groups()))
 
 
 def _address(
