@@ -28,7 +28,7 @@ from .unroll_and_jam import ROWS, is_plain, is_reduction
 
 MANY_SEGMENTS = 256  # from here on segments are parallelism enough
 WORK = 1.0  # of an element of a narrow matrix
-SHORT_ROW = 24
+LANE_ROW = 24
 """Elements of a row that each lane goes along; of longer ones lanes take elements."""
 SHORT = 1 << 14  # segments known to be no longer are not cut
 
@@ -196,7 +196,7 @@ def rows_of(s: Segop[core.SegRed]) -> tuple[Atom, ...] | str:
 def are_short(s: Segop[core.SegRed], widths: tuple[Atom, ...]) -> Atom:
     """bool: are the rows shorter than what a sum across lanes is worth?"""
     longest = reduce(lambda x, y: s.h.op(Op.MAX, x, y), widths)
-    return s.h.op(Op.LT, longest, i64(SHORT_ROW), base="short")
+    return s.h.op(Op.LT, longest, i64(LANE_ROW), base="short")
 
 
 def launch_short(s: Chunked, _: tuple[Atom, ...]) -> None:
