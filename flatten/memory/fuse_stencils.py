@@ -95,7 +95,8 @@ class _Walk:
                 continue
             (reader,) = by
             *_, reads = left[reader]
-            if len(left[k]) > 1 or (fused := _computed_there(stms[k], reads, self.names, self.most)) is None:
+            fused = _computed_there(stms[k], reads, self.names, self.most)
+            if fused is None:
                 continue
             for name in free_in_stm(stms[k]):
                 users[name] = users[name] - {k} | {reader}
