@@ -9,8 +9,9 @@ tests/conformance/; random programs are those of tests/property.
 After `--seconds` of a program only versions that have not been run are; few seconds leave out sizes, no versions.
 
 Programs run in processes of their own, `--jobs` at a time. What was found is written to the file of `--json` each time,
-and the same command goes on from there, as long as the sources are the same. Where NVRTC or a C++ compiler is missing,
-that part is left out, and said so; the exit code is then 3, with faults 1.
+and the same command goes on from there. After a change of the sources the programs are compiled again, and those run
+that have become something else; all of them where the code that runs them has changed. Where NVRTC or a C++ compiler
+is missing, that part is left out, and said so; the exit code is then 3, with faults 1.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection
@@ -40,6 +41,15 @@ from tests.support.emulator.subjects import ROOT, Subject, corpus, of_file, of_n
 
 SOURCES = ("ir", "frontend", "flatten", "kernels", "soac", "programs", "tests")
 """What the outcome depends on, beside the machine."""
+RUNNERS = (
+    "ir/scalar.py",
+    "kernels/devices/cuda",
+    "kernels/kernel_ir/values.py",
+    "kernels/tracer",
+    "tests/support/emulator",
+)
+"""The sources that run what a program is compiled to."""
+FORMAT = 5
 PROGRAMS_EACH = 40
 """That a process checks before it ends: what kernels leave in memory stays until then."""
 NAMES = ("skipped", "misfits", "not_traced", "not_emulated")
@@ -63,11 +73,11 @@ class Asked:
 # ---- a process that checks ---------------------------------------------------------------------------------------
 
 
-def checked(asked: Asked, before: frozenset[str]) -> Outcome:
+def checked(asked: Asked, before: frozenset[str], earlier: Outcome | None) -> Outcome:
     """What was found out; a program that our code fails on has that as its fault. `before`: forms of kernels that have
-    been reached."""
+    been reached; `earlier`: what was found with other sources."""
     try:
-        return check(asked.subject(), before)
+        return check(asked.subject(), before, earlier)
     except Exception:
         return Outcome([traceback.format_exc(limit=-4)])
 
@@ -86,11 +96,11 @@ class Worker:
     pipe: Any = None
     begun: int = 0
 
-    def check(self, asked: Asked, before: frozenset[str]) -> Outcome:
+    def check(self, asked: Asked, before: frozenset[str], earlier: Outcome | None) -> Outcome:
         pipe = self.started() if self.pipe is None or self.begun == PROGRAMS_EACH else self.pipe
         self.begun += 1
         try:
-            pipe.send((asked, before))
+            pipe.send((asked, before, earlier))
             return pipe.recv()
         except (EOFError, OSError):
             self.process.join()
@@ -119,19 +129,24 @@ class Worker:
 
 @dataclass(slots=True)
 class Run:
-    """What has been found so far, of sources with this digest; `file` holds it."""
+    """What has been found so far, of sources with this digest, and `earlier` with others; `file` holds it."""
 
     file: Path | None
     sources: str
     found: dict[str, Outcome] = field(default_factory=dict)
+    earlier: dict[str, Outcome] = field(default_factory=dict)
+    as_before: int = 0
     seconds: float = 0.0
     lock: Lock = field(default_factory=Lock)
 
     def note(self, asked: Asked, found: Outcome, seconds: float) -> None:
         with self.lock:
+            earlier = self.earlier.pop(asked.name, None)
+            same = earlier is not None and earlier.made_of == found.made_of
             self.found[asked.name] = found
+            self.as_before += same
             self.seconds += seconds
-            print(f"{asked.name}: {said_of(found)}", flush=True)
+            print(f"{asked.name}: {'as before: ' if same else ''}{said_of(found)}", flush=True)
             self.write()
 
     def reached(self) -> frozenset[str]:
@@ -144,9 +159,11 @@ class Run:
         if self.file is None:
             return
         report = {
-            "format": 4, "arch": ARCH, "orders": ORDERS, "left_out": missing(), "sources": self.sources,
-            "commit": commit(), "seconds": round(self.seconds, 1), "total": total(self.found),
+            "format": FORMAT, "arch": ARCH, "orders": ORDERS, "left_out": missing(), "sources": self.sources,
+            "runners": digest(RUNNERS), "commit": commit(), "seconds": round(self.seconds, 1),
+            "as_before": self.as_before, "total": total(self.found),
             "programs": {name: asdict(one) for name, one in self.found.items()},
+            "earlier": {name: asdict(one) for name, one in self.earlier.items()},
         }  # fmt: skip
         fresh = self.file.with_suffix(".new")
         fresh.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
@@ -160,11 +177,15 @@ def begun(file: Path | None) -> Run:
     if file is None or not file.is_file():
         return run
     known = json.loads(file.read_text(encoding="utf-8"))
-    if known.get("sources") != sources:
+    if (known.get("format"), known.get("runners")) != (FORMAT, digest(RUNNERS)):
         print(f"{file} is of other sources: from the start", flush=True)
         return run
-    run.found = {name: _outcome(one) for name, one in known["programs"].items()}
-    run.seconds = known["seconds"]
+    found, earlier = ({name: _outcome(one) for name, one in known[part].items()} for part in ("programs", "earlier"))
+    if known["sources"] != sources:
+        print(f"{file} is of other sources: what they compile to the same is not run again", flush=True)
+        run.earlier = {**earlier, **found}
+        return run
+    run.found, run.earlier, run.as_before, run.seconds = found, earlier, known["as_before"], known["seconds"]
     return run
 
 
@@ -173,13 +194,17 @@ def _outcome(one: dict) -> Outcome:
     return Outcome(**{**one, "kernels": kernels})
 
 
-def digest() -> str:
-    """Of all sources."""
+def digest(folders: Sequence[str] = SOURCES) -> str:
+    """Of the sources there."""
     sha = hashlib.sha256()
-    for path in sorted(path for folder in SOURCES for path in (ROOT / folder).rglob("*.*")):
+    for path in sorted(path for folder in folders for path in files_of(ROOT / folder)):
         if path.is_file() and "__pycache__" not in path.parts:
             sha.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     return sha.hexdigest()
+
+
+def files_of(path: Path) -> Iterator[Path]:
+    return path.rglob("*.*") if path.is_dir() else iter([path])
 
 
 def commit() -> str | None:
@@ -201,7 +226,7 @@ def check_all(run: Run, programs: list[Asked], jobs: int) -> None:
         worker = Worker()
         while (asked := take()) is not None:
             start = time.monotonic()
-            run.note(asked, worker.check(asked, run.reached()), time.monotonic() - start)
+            run.note(asked, worker.check(asked, run.reached(), run.earlier.get(asked.name)), time.monotonic() - start)
         worker.stop()
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -226,7 +251,7 @@ def main() -> int:
     run.write()
     _show(run)
     bad = sum(bool(one.faults) for one in run.found.values())
-    print(f"{len(run.found)} programs, {bad} with faults; {said(total(run.found))}")
+    print(f"{len(run.found)} programs ({run.as_before} as before), {bad} with faults; {said(total(run.found))}")
     if digest() != run.sources:
         print("the sources have been changed meanwhile: this is of several trees")
         return 1

@@ -16,6 +16,7 @@ import time
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 
@@ -64,7 +65,8 @@ but for versions that no smaller case has taken: these have as long again."""
 class Outcome:
     """What was found out about a program: faults, what its kernels take, how many runs there were, those that were
     skipped, how many more that were `slower` than another one of the same version; versions that do not fit a case, and
-    the kernels that no run launched; the forms of those that were traced and emulated."""
+    the kernels that no run launched; the forms of those that were traced and emulated, and of those that `others` had;
+    the digests of what it was compiled to, and of its cases (`digest_of`)."""
 
     faults: list[str] = field(default_factory=list)
     kernels: dict[str, Resources] = field(default_factory=dict)
@@ -76,16 +78,24 @@ class Outcome:
     not_traced: list[str] = field(default_factory=list)
     not_emulated: list[str] = field(default_factory=list)
     forms: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    made_of: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
 
-def check(subject: Subject, before: Container[str] = ()) -> Outcome:
+def check(subject: Subject, before: Container[str] = (), earlier: Outcome | None = None) -> Outcome:
     """A program through everything that this machine can do; kernels that its cases do not reach are those for many
     elements, and are reached where the program is compiled as if it had many. Kernels of the forms in `before` have
-    been traced and emulated with other programs: they need not be reached again."""
-    found, begin = Outcome(skipped=list(subject.left_out)), time.process_time()
+    been traced and emulated with other programs: they need not be reached again. What was found `earlier` is the answer
+    where the program is compiled to the same."""
     ours = ready_kernels_of(subject)
+    if earlier is not None and is_still(earlier, subject, before):
+        if ours and has_nvrtc() and not earlier.kernels:
+            earlier.kernels = resources(cuda_module(map(cuda_kernel, ours)), ARCH)
+        return earlier
+    found, begin = Outcome(skipped=list(subject.left_out), made_of=[digest_of(subject)]), time.process_time()
     forms = digests(ours)
+    found.others = sorted({form for form in forms.values() if form in before})
     subject = replace(subject, known=frozenset(name for name, form in forms.items() if form in before))
     if ours and has_nvrtc():
         found.kernels = resources(cuda_module(map(cuda_kernel, ours)), ARCH)
@@ -94,6 +104,7 @@ def check(subject: Subject, before: Container[str] = ()) -> Outcome:
         left, more = frozenset((*found.not_traced, *found.not_emulated)), Outcome()
         if not left:
             break
+        found.made_of.append(digest_of(other))
         theirs = ready_kernels_of(other)
         same = same_kernels(theirs, ours)
         wanted = frozenset[str]().union(*(same[name] for name in left))
@@ -115,6 +126,27 @@ def others_of(subject: Subject) -> Iterator[Subject]:
         other = replace(subject, calls=calls, wide=())
         yield other
         yield from (in_small_parts(other, part) for part in range(len(PARTS)))
+
+
+def is_still(earlier: Outcome, subject: Subject, before: Container[str]) -> bool:
+    """Whether a check would do what it did, without a fault: the program, and what it was compiled to with other
+    limits, is the same, and kernels that others reached are reached by others."""
+    if earlier.faults or any(form not in before for form in earlier.others):
+        return False
+    return all(was == digest_of(one) for was, one in zip(earlier.made_of, chain([subject], others_of(subject))))
+
+
+def digest_of(subject: Subject) -> str:
+    """Of all that a check depends on but the code that runs it: versions, host program, CUDA C, cases and results."""
+    compiled = subject.compiled
+    sha = hashlib.sha256(repr((compiled.flat, compiled.host)).encode())
+    sha.update(cuda_module(map(cuda_kernel, ready_kernels_of(subject))).encode())
+    calls = (*subject.calls, *(call for _, call in subject.wide))
+    for call in sorted(calls, key=lambda call: (call.entry, call.label)):
+        sha.update(repr((call.entry, call.label, call.wanted if isinstance(call.wanted, str) else "")).encode())
+        for value in map(np.asarray, (*call.args, *(() if isinstance(call.wanted, str) else call.wanted))):
+            sha.update(repr((value.dtype.name, value.shape)).encode() + value.tobytes())
+    return sha.hexdigest()[:20]
 
 
 def ready_kernels_of(subject: Subject) -> tuple[Kernel, ...]:
