@@ -14,7 +14,8 @@ DOTPROD = ROOT / "programs" / "dotprod.soac"
 def test_what_is_compiled_to_the_same_is_not_run_again() -> None:
     subject = of_file(DOTPROD)
     first = check(subject)
-    assert first.made_of and not first.faults
+    assert first.made_of
+    assert not first.faults
     assert check(of_file(DOTPROD), earlier=first) is first
     assert check(replace(subject, calls=subject.calls[1:]), earlier=first) is not first
     with compiled_with(((segred, "LEAST_CHUNK", 2 * segred.LEAST_CHUNK),)):
