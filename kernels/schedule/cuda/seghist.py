@@ -7,9 +7,9 @@ seghist (i < n, ..) dest op (k, v)     block = chunk of the space
     else                                  a sub-histogram for each warp, whose threads take turns; the warps' in order
                                           give the block's, a second launch adds the blocks' to dest in order
 
-The second way needs no lock, takes any operator, and gives the same bits in each run, for float sums too. Its bins go
-in ranges of what fits in shared memory; each range is a pass of other blocks over the chunk. More memory for a block
-would mean fewer ranges, and as many times fewer warps at work. Source: Henriksen et al., SC'20.
+The second way needs no lock, takes any operator, and gives the same bits in each run, for float sums too. Where its
+bins do not fit in shared memory they are in global memory, so that points are read once in any case; the more bins
+there are, the fewer blocks have room. Source: Henriksen et al., SC'20.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ ATOMIC = 16 << 10
 """Bytes of the sub-histogram of a block with atomic updates: of an array that stands in shared memory by itself, with
 which a multiprocessor has all the warps it can."""
 LEAST_CHUNK = 4096
-MOST_PARTIAL = 1 << 22
-"""Elements of all blocks' sub-histograms."""
+MOST_PARTIAL = 1 << 24
+"""Elements of all sub-histograms in global memory."""
 EXACT = (Op.ADD, Op.MUL, Op.MIN, Op.MAX, Op.AND, Op.OR, Op.XOR)
 WARPS = BLOCK.threads // WARP.threads
 
@@ -150,13 +150,6 @@ def chunk_of(b: Builder, exp: core.SegHist, number: Operand, length: Operand) ->
     return lo, b.minimum(total, b.add(lo, length), "hi")
 
 
-def range_of(b: Builder, bins: Operand, size: int, ranges: Operand) -> tuple[Operand, Operand, Operand]:
-    """The chunk of a block, the first bin of its range, how many there are."""
-    chunk = b.op(Op.QUOT, Prim.I64, b.block, ranges, base="chunk")
-    first = b.mul(b.op(Op.REM, Prim.I64, b.block, ranges, base="range"), i64(size), "first")
-    return chunk, first, b.minimum(i64(size), b.sub(bins, first), "here")
-
-
 # ---- atomic updates ----------------------------------------------------------------------------------------------
 
 
@@ -240,72 +233,107 @@ def direct_kernel(s: Atomic) -> Made:
 # ---- turns -------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Turns(Segop[core.SegHist]):
+    """A histogram by an operator with an order; the elements of a destination, and the points."""
+
+    bins: Atom
+    points: Atom
+
+    @property
+    def prims(self) -> tuple[Prim, ...]:
+        return tuple(self.h.types[dest].prim for dest in self.exp.dests)
+
+    @property
+    def size(self) -> int:
+        """How many bins of a warp fit in shared memory."""
+        return max(1, SHARED // WARPS // sum(prim.bytes for prim in self.prims))
+
+
 def in_turns(s: Segop[core.SegHist], _: bool) -> None:
-    """As many chunks as keep the machine busy, and no more than the room for their sub-histograms allows."""
+    """Bins for each warp; the destinations have the results."""
     h, exp = s.h, s.exp
-    bins, points = bins_of(h, exp), h.product(exp.space.widths)
-    prims = [h.types[dest].prim for dest in exp.dests]
-    size = SHARED // WARPS // sum(p.bytes for p in prims)
-    least = h.op(Op.QUOT, h.op(Op.MUL, bins, points), i64(MOST_PARTIAL))
-    number = h.op(Op.MAX, h.op(Op.QUOT, h.size(Kind.NUM_BLOCKS), i64(4)), i64(1))
-    fair = h.op(Op.MAX, h.ceil_div(points, number), i64(LEAST_CHUNK))
-    length = h.op(Op.MAX, fair, least, base="length")
-    chunks = h.ceil_div(points, length)
-    parts = [h.scratch("parts", Type(p, (chunks, bins))) for p in prims]
-    ranges = h.ceil_div(bins, size)
-    blocks = h.op(Op.MUL, chunks, ranges)
-    made = h.best_layout(s.depth, lambda: turns_kernel(s, parts, (bins, ranges, length), size), (blocks,))
-    h.launch(made, blocks, points, made.cost / EXTENT, s.stm.loc)
-    last = sum_kernel(s, parts, (bins, chunks))
-    h.launch(last, h.ceil_div(bins, BLOCK.threads), bins, last.cost / EXTENT, s.stm.loc)
+    run(Turns(h, bound(s, ()).stm, exp, s.base, [], bins_of(h, exp), h.product(exp.space.widths)), TURNS)
     alias(h, s.stm, exp.dests)
 
 
-def turns_kernel(s: Segop[core.SegHist], parts: list[Name], cut: tuple[Atom, Atom, Atom], size: int) -> Made:
-    """`parts[chunk][bin]`, the values of a chunk for a bin in order. `cut`: bins, ranges of them, points of a chunk."""
+def fit_in_shared(s: Turns, _: bool) -> Atom:
+    """bool: do the bins of all warps of a block fit in its shared memory?"""
+    return s.h.op(Op.LE, s.bins, i64(s.size), base="is")
+
+
+def turns_in_shared(s: Turns, _: bool) -> None:
+    turns(s, s.size, 1)
+
+
+def turns_in_global(s: Turns, _: bool) -> None:
+    turns(s, None, WARPS)
+
+
+def turns(s: Turns, size: int | None, rows: int) -> None:
+    """As many chunks as keep the machine busy, and no more than the room for their sub-histograms allows, `rows` of
+    each block in global memory; `size`: as many bins in shared memory."""
+    h = s.h
+    least = h.op(Op.QUOT, h.op(Op.MUL, h.op(Op.MUL, s.bins, i64(rows)), s.points), i64(MOST_PARTIAL))
+    number = h.op(Op.MAX, h.op(Op.QUOT, h.size(Kind.NUM_BLOCKS), i64(4)), i64(1))
+    fair = h.op(Op.MAX, h.ceil_div(s.points, number), i64(LEAST_CHUNK))
+    length = h.op(Op.MAX, fair, least, base="length")
+    blocks = h.ceil_div(s.points, length)
+    row = h.op(Op.MUL, s.bins, i64(rows))
+    parts = [h.scratch("parts", Type(prim, (blocks, row))) for prim in s.prims]
+    made = h.best_layout(s.depth, lambda: turns_kernel(s, parts, (row, length), size), (blocks,))
+    h.launch(made, blocks, s.points, made.cost / EXTENT, s.stm.loc)
+    last = sum_kernel(s, parts, (blocks, row))
+    h.launch(last, h.ceil_div(s.bins, BLOCK.threads), s.bins, last.cost / EXTENT, s.stm.loc)
+
+
+def turns_kernel(s: Turns, parts: list[Name], cut: tuple[Atom, Atom], size: int | None) -> Made:
+    """`parts[block][bin]`, the values of a chunk for a bin in order. `cut`: elements of a block in `parts`, points of a
+    chunk. The bins of each warp: `size` elements in shared memory, or as many as there are in `parts`."""
     h, exp, b = s.h, s.exp, s.h.builder()
-    b.say("a block for each chunk of the points and range of the bins, which each warp has in shared memory")
+    b.say("a block for each chunk of the points; each warp has the bins, in shared memory if there are few")
     shape = tuple(b.operand(width) for width in h.types[exp.dests[0]].shape)
-    bins, ranges, length = (b.operand(a) for a in cut)
-    chunk, first, here = range_of(b, bins, size, ranges)
-    lo, hi = chunk_of(b, exp, chunk, length)
-    neutral = tuple(b.operand(a) for a in exp.op.neutral)
-    subs = [b.alloc("bins", n.prim, (i64(WARPS * size),), kir.Space.SHARED).mem for n in neutral]
-    k, k_out = b.fresh("k", Prim.I64), b.fresh("k", Prim.I64)
-    b.emit(kir.Threads(k, ZERO, i64(WARPS * size), tuple(map(lambda a, n: kir.Store(a, k, n), subs, neutral))))
+    bins, row, length = (b.operand(a) for a in (s.bins, *cut))
+    lo, hi = chunk_of(b, exp, b.block, length)
+    neutral, outs = tuple(map(b.operand, exp.op.neutral)), [output(b, name).mem for name in parts]
+    start = b.mul(b.block, row, "start")
+    each, first = (bins, start) if size is None else (i64(size), ZERO)
+    subs = [b.alloc("bins", n.prim, (i64(WARPS * size),), kir.Space.SHARED).mem for n in neutral] if size else outs
+    with b.threads(b.fresh("k", Prim.I64), ZERO, b.mul(i64(WARPS), each)) as k:
+        at = b.add(first, k)
+        for array, n in zip(subs, neutral, strict=True):
+            b.emit(kir.Store(array, at, n))
     for one in one_by_one(exp):
         point, warp = b.fresh("point", Prim.I64), b.fresh("warp", Prim.I64)
         with b.nested() as body:
             bind_space(b, exp.space, point)
             ((inside, bin_, values),) = changes(b, one, shape)
-            place = b.wrapping(Op.SUB, bin_, first)
-            both = b.op(Op.AND, Prim.BOOL, inside, in_range(b, (place,), (here,)))
-            key = b.op(Op.SELECT, Prim.I64, both, place, i64(-1), base="key")
+            key = b.op(Op.SELECT, Prim.I64, inside, bin_, i64(-1), base="key")
         with b.nested() as turn:
-            at = b.add(b.mul(warp, i64(size)), key)
+            at = b.add(first, b.add(b.mul(warp, each), key))
             old = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in subs)
             for array, value in zip(subs, applied(b, exp.op.op, old, values), strict=True):
                 b.emit(kir.Store(array, at, value))
         b.emit(kir.WarpTurns(warp, point, lo, hi, tuple(body), key, tuple(turn)))
-    with b.threads(k_out, ZERO, here):
-        totals = in_order(b, exp, subs, (i64(WARPS), i64(size), k_out), neutral)
-        for name, value in zip(parts, totals, strict=True):
-            b.emit(kir.Store(output(b, name).mem, b.add(b.mul(chunk, bins), b.add(first, k_out)), value))
+    with b.threads(b.fresh("k", Prim.I64), ZERO, bins) as k_out:
+        totals = in_order(b, exp, subs, (i64(WARPS), each, b.add(first, k_out)), neutral)
+        for array, value in zip(outs, totals, strict=True):
+            b.emit(kir.Store(array, b.add(start, k_out), value))
     return h.finish(b, s.base)
 
 
-def sum_kernel(s: Segop[core.SegHist], parts: list[Name], cut: tuple[Atom, Atom]) -> Made:
-    """`dest[bin] op= parts[0][bin] op parts[1][bin] op ..`; `cut`: bins, chunks."""
+def sum_kernel(s: Turns, parts: list[Name], cut: tuple[Atom, Atom]) -> Made:
+    """`dest[bin] op= parts[0][bin] op parts[1][bin] op ..`; `cut`: blocks, elements of each in `parts`."""
     h, exp, b = s.h, s.exp, s.h.builder()
     b.say("a thread for each bin: the sums of all chunks, in order")
     dests = destinations(b, exp.dests)
-    bins, chunks = (b.operand(a) for a in cut)
+    bins, blocks, row = (b.operand(a) for a in (s.bins, *cut))
     arrays = [mem_of(b, name) for name in parts]
     lo = b.mul(b.block, i64(BLOCK.threads), "lo")
     bin_ = b.fresh("bin", Prim.I64)
     with b.nested() as stms:
         old = tuple(b.let("old", d.mem.prim, kir.KLoad(d.mem, bin_)) for d in dests)
-        for dest, value in zip(dests, in_order(b, exp, arrays, (chunks, bins, bin_), old), strict=True):
+        for dest, value in zip(dests, in_order(b, exp, arrays, (blocks, row, bin_), old), strict=True):
             b.emit(kir.Store(dest.mem, bin_, value))
     b.emit(kir.Threads(bin_, lo, b.minimum(bins, b.add(lo, i64(BLOCK.threads))), tuple(stms)))
     return h.finish(b, s.base)
@@ -340,9 +368,13 @@ ATOMICS: Table = (
     Schedule("shared atomics", in_shared, guard=are_few),
     Schedule("global atomics", directly),
 )
+TURNS: Table = (
+    Schedule("shared bins", turns_in_shared, guard=fit_in_shared),
+    Schedule("global bins", turns_in_global),
+)
 SEGHIST: Table = (
     Schedule("in sequence", in_sequence, no_collective),
     Schedule("atomics", by_atomics, is_exact, rows=ATOMICS),
     Schedule("apart", apart, has_extrema),
-    Schedule("turns", in_turns),
+    Schedule("turns", in_turns, rows=TURNS),
 )

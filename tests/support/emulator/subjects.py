@@ -83,6 +83,7 @@ FEW = (
     (gpu_segscan, "tile_items", lambda size: 2, lambda size: 1),
     (gpu_segmap, "rows_in_registers", lambda kernel: None, lambda kernel: None),
     (gpu_seghist, "LEAST_CHUNK", 16, 2), (gpu_seghist, "ATOMIC", 8, 8), (gpu_seghist, "MOST_PARTIAL", 64, 8),
+    (gpu_seghist, "SHARED", 256, 64),
     (rounds, "BATCH", 4 * rounds.LEAST, rounds.LEAST),
     (choose, "LEAST_SHARE", 16, 1), (tile_splits, "LEAST_SHARE", 16, 1),
 )  # fmt: skip

@@ -7,11 +7,12 @@ import pytest
 
 from soac.ir.machine import CUDA
 from soac.kernels.devices.cuda.executable import CudaExecutable
-from soac.kernels.schedule.cuda.seghist import ATOMIC
+from soac.kernels.schedule.cuda.seghist import ATOMIC, SHARED, WARPS
 from soac.pipeline import compile_prog
 from tests.support.emulator.driver import EmulatedDriver, emulated_gpu
 from tests.support.emulator.emulate import COMPILER
 
+SUMS = "entry main [n] (h: i64) (keys: [n]i64) (xs: [n]f32): [h]f32 = hist (+) 0 h keys xs"
 COUNTS = "entry main [n] (h: i64) (keys: [n]i64): [h]i32 = hist (+) 0i32 h keys (map (\\k -> i32.i64 k | 1) keys)"
 MOST = ATOMIC // 4
 
@@ -32,6 +33,25 @@ def test_points_are_read_by_one_block_however_many_bins_there_are() -> None:
         assert np.array_equal(found.numpy(), wanted)
         grids = [one.grid for one in driver.launched if one.name in program.device.kernels]
         assert grids[-1:] <= [-(-5000 // 4096)]
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: CUDA C cannot be emulated")
+def test_points_of_sums_of_floats_are_read_once_too() -> None:
+    """One block for 4,096 points, whether a warp's bins are in shared or in global memory."""
+    compiled, most = compile_prog(SUMS, "sums.soac", machine=CUDA), SHARED // WARPS // 4
+    driver = EmulatedDriver()
+    program = CudaExecutable.build(compiled.host, compiled.core.functions, emulated_gpu(driver), 64)
+    source = np.random.default_rng(0)
+    keys, xs = source.integers(-2, 3 * most, 5000), source.integers(-99, 99, 5000).astype(np.float32)
+    for bins in (0, 1, most - 1, most, most + 1, 3 * most):
+        driver.launched.clear()
+        (found,), _ = program.run("main", [np.int64(bins), keys, xs])
+        wanted = np.zeros(bins, np.float32)
+        inside = (keys >= 0) & (keys < bins)
+        np.add.at(wanted, keys[inside], xs[inside])
+        assert np.array_equal(found.numpy(), wanted)
+        grids = [one.grid for one in driver.launched if one.name in program.device.kernels]
+        assert not bins or grids[-2:] == [-(-5000 // 4096), -(-bins // 256)]
 
 
 SEVERAL = """
