@@ -8,7 +8,6 @@ reader sees the old file or the new one. Infinity is 2^63-1.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
@@ -21,6 +20,7 @@ from pathlib import Path
 from ..ir.errors import NOWHERE, Diagnostic, Label, Loc, TuningError
 from ..ir.json_text import json_of
 from ..ir.machine import BLOCK, WARP
+from ..ir.nearest import nearest
 from ..ir.thresholds import is_node
 from ..kernels.host_ir.launch_parameters import fitting
 from ..kernels.limits import MAX_THREADS
@@ -231,9 +231,9 @@ def _shorten(text: str) -> str:
 
 
 def _unknown_name(name: str, known: Collection[str], loc: Loc) -> Diagnostic:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    near = nearest(name, known, 0.5)
     listed = "the program has: " + ", ".join(sorted(known)) if known else "the program has no tuning parameters"
-    hint = f"did you mean `{near[0]}`? {listed}" if near else listed
+    hint = f"did you mean `{near}`? {listed}" if near else listed
     return Diagnostic("T0102", f"unknown tuning parameter `{_shorten(name)}`", Label(loc, ""), hint=hint)
 
 

@@ -8,6 +8,7 @@ that is an infinity that was not given (1e300).
 from __future__ import annotations
 
 import reprlib
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,7 +50,8 @@ def to_argument(value: Any, t: Type, number: int) -> Argument:
     given: object = value
     if isinstance(given, OnDevice) and t.rank:
         return value  # looked at by `bind_sizes`, and left where it is
-    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(value):
+    masked = sys.modules.get("numpy.ma")  # which NumPy loads when it is first asked for
+    if masked and isinstance(given, masked.MaskedArray) and masked.is_masked(value):
         raise _bad_argument(number, "the array has masked elements; `filled(..)` gives them values")
     dtype = np.dtype(DTYPES[t.prim])
     typed = hasattr(type(value), "__array__") and (t.rank or np.ndim(value))  # a scalar, or an array without dimensions

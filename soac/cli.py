@@ -6,19 +6,18 @@ machine, 70 a bug of the compiler, 130 interrupted.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
 import threading
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import Future
 from typing import Any
 
 import click
 
 from .ir.collector import paused_collector
+from .ir.nearest import nearest
 from .version import __version__
 
 INTERRUPTED = 130
@@ -71,8 +70,8 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            also = f" Did you mean `{near[0]}`?" if near else ""
+            near = nearest(args[0], COMMANDS)
+            also = f" Did you mean `{near}`?" if near else ""
             raise click.UsageError(f"There is no command `{args[0]}`.{also}", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -91,7 +90,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
     The command runs in a thread of its own. This one waits for Ctrl-C, which Python would not deliver while a kernel
     runs, and then asks the kernels to stop."""
-    code: Future[int] = Future()
+    code = Code()
     words = sys.argv[1:] if args is None else list(args)
     warnings.showwarning = _show_warning
     threading.stack_size(STACK)
@@ -112,15 +111,32 @@ def _show_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:
     click.echo(f"soac: warning: {message}", err=True)
 
 
-def _settle(code: Future[int], words: list[str]) -> None:
+class Code:
+    """The exit code of a command in another thread, once it has ended."""
+
+    def __init__(self) -> None:
+        self.ended = threading.Event()
+        self.value: int | BaseException = 0
+
+    def result(self, seconds: float | None = None) -> int:
+        """Waits for it; raises TimeoutError, or what ended the command."""
+        if not self.ended.wait(seconds):
+            raise TimeoutError
+        if isinstance(self.value, BaseException):
+            raise self.value
+        return self.value
+
+
+def _settle(code: Code, words: list[str]) -> None:
     """Runs a command line; `code` is settled whatever happens, for the process waits for it."""
     try:
-        code.set_result(run_cli(words))
+        code.value = run_cli(words)
     except BaseException as error:
-        code.set_exception(error)
+        code.value = error
+    code.ended.set()
 
 
-def _interrupt(code: Future[int]) -> None:
+def _interrupt(code: Code) -> None:
     """Stops running kernels, so that the command can end by itself; ends the process if it does not."""
     pool = sys.modules.get(f"{__package__}{POOL}")
     if pool is not None:

@@ -15,7 +15,6 @@ from .kernels.devices.cpu.executable import CpuDevice
 from .kernels.devices.cpu.runtime import jit
 from .kernels.devices.cuda import libcuda
 from .kernels.devices.cuda.libcuda import Found, NoDriver
-from .kernels.devices.cuda.nvrtc import GET_NVRTC, NoCompiler, architectures, nvrtc
 from .kernels.devices.device import Device, Runnable, bytes_text
 
 if TYPE_CHECKING:
@@ -107,13 +106,15 @@ def _missing_pycuda(there_is_a_driver: bool) -> Missing | None:
 
 
 def _missing_nvrtc(gpu: Found | None) -> Missing | None:
+    from .kernels.devices.cuda import nvrtc
+
     try:
-        version = nvrtc().version
-    except NoCompiler:
-        return Missing("NVRTC, the compiler of CUDA C, is not installed", GET_NVRTC)
+        version = nvrtc.nvrtc().version
+    except nvrtc.NoCompiler:
+        return Missing("NVRTC, the compiler of CUDA C, is not installed", nvrtc.GET_NVRTC)
     if gpu is None:
         return None
-    if gpu.arch not in (known := architectures()):
+    if gpu.arch not in (known := nvrtc.architectures()):
         said = f"NVRTC {version[0]}.{version[1]} compiles for {known[0]} to {known[-1]}, not for {gpu.arch}"
         return Missing(said, "install the version of `nvidia-cuda-nvrtc` that knows the GPU")
     if gpu.driver[0] < version[0]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from .ir.core import Prog
 from .ir.errors import CompileError, Diagnostic, Label, Loc
+from .ir.nearest import nearest
 
 
 def require_entries(prog: Prog, file: str) -> None:
@@ -22,8 +22,8 @@ LONGEST = 60
 
 def no_entry(entry: str, entries: Sequence[str]) -> CompileError:
     """E0001, with what the program has."""
-    near = difflib.get_close_matches(entry, entries, n=1) if len(entry) <= LONGEST else []
-    hint = f"did you mean `{near[0]}`? " if near else ""
+    near = nearest(entry, entries) if len(entry) <= LONGEST else None
+    hint = f"did you mean `{near}`? " if near else ""
     hint += f"the program has: {', '.join(map(shown, entries))}"
     return CompileError(Diagnostic("E0001", f"no entry point `{shown(entry)}`", hint=hint))
 

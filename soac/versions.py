@@ -7,7 +7,6 @@ is, or by its number, from the least parallel one.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
 from .autotune.tuning import SettingError
@@ -15,6 +14,7 @@ from .ir.by_hand import kernel_of_guard
 from .ir.core import Prog
 from .ir.errors import Diagnostic
 from .ir.machine import is_inside, level_of
+from .ir.nearest import nearest
 from .ir.version_tree import Sides, Site, combinations, sites, sites_of
 
 
@@ -84,7 +84,7 @@ def _forced_version(all_sites: Sequence[Site], force: str) -> Sides:
 
 def unknown(what: str, name: str, known: Sequence[str]) -> SettingError:
     """C0101 for something of this kind that the program does not have, with what it has."""
-    near = difflib.get_close_matches(name, known, n=1)
+    near = nearest(name, known)
     listed = ", ".join(known) or "none"
-    hint = f"did you mean `{near[0]}`? there are: {listed}" if near else f"there are: {listed}"
+    hint = f"did you mean `{near}`? there are: {listed}" if near else f"there are: {listed}"
     return SettingError(Diagnostic("C0101", f"unknown {what} `{name}`", hint=hint))

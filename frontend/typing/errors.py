@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
+from ...ir.nearest import nearest
 from .habits import FOREIGN
-from .scope import nearest
 
 
 class DependsOnFailed(Exception):
@@ -40,7 +40,7 @@ def fault(
 
 def unknown(code: str, what: str, name: str, loc: Loc, names: Iterable[str], hint: str | None = None) -> CompileError:
     """E0201, E0212, E0214, E0220: a name that is nowhere, with the nearest that is."""
-    near = nearest(name, names)
+    near = nearest(name, (one for one in names if one[0] != "_"), 0.65)
     advice = f"did you mean `{near}`?" if near else hint
     if name in FOREIGN and not (near and near.startswith(name)):
         advice = FOREIGN[name]

@@ -3,8 +3,6 @@ no copies."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from functools import cache
 
 from ...ir.errors import NOWHERE, Loc
@@ -228,9 +226,3 @@ def _member(prim: Prim, name: str, ty: Ty) -> Binding:
     sizes = (numeric.FOLD_SIZE,) if isinstance(numeric.meanings(prim)[name], numeric.Fold) else ()
     size = SizeVar(f"{prim.value}.{name}", -4)
     return Binding(Scheme((), sizes, ty), NOWHERE, size, frozenset(), is_failed=False, is_prelude=False)
-
-
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that `name` was perhaps meant to be: its letters in another order, or else the most similar one."""
-    near = difflib.get_close_matches(name, [n for n in names if n[0] != "_"], n=5, cutoff=0.65)
-    return min(near, key=lambda one: sorted(one) != sorted(name), default=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Any
 import click
 
 from ..frontend.source.text import Reach
+from ..ir.nearest import nearest
 from ..kernels.limits import MAX_THREADS
 from ..settings import Settings
 
@@ -27,8 +27,8 @@ class Existing(click.Path):
             path, names = Path(value), list[str]()
             with suppress(OSError):  # there is no such folder, or it may not be read
                 names = [] if path.exists() else os.listdir(path.parent)
-            if near := difflib.get_close_matches(path.name, names, n=1, cutoff=0.8):
-                self.fail(f"{error.message} Did you mean '{path.with_name(near[0])}'?", param, ctx)
+            if near := nearest(path.name, names, 0.8):
+                self.fail(f"{error.message} Did you mean '{path.with_name(near)}'?", param, ctx)
             raise
 
 

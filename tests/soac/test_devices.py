@@ -117,8 +117,8 @@ def no_compiler() -> object:
 def complete(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that has everything."""
     monkeypatch.setattr(libcuda, "gpus", lambda: (H200,))
-    monkeypatch.setattr(devices, "nvrtc", lambda: nvrtc.Nvrtc(None, (13, 0)))  # type: ignore[arg-type]
-    monkeypatch.setattr(devices, "architectures", lambda: ("sm_75", "sm_90", "sm_121"))
+    monkeypatch.setattr(nvrtc, "nvrtc", lambda: nvrtc.Nvrtc(None, (13, 0)))  # type: ignore[arg-type]
+    monkeypatch.setattr(nvrtc, "architectures", lambda: ("sm_75", "sm_90", "sm_121"))
     monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: object())
     for name in ("pycuda", "pycuda.driver"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
@@ -134,7 +134,7 @@ def test_nothing_is_missing() -> None:
 @pytest.mark.usefixtures("complete")
 def test_everything_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(libcuda, "gpus", no_driver)
-    monkeypatch.setattr(devices, "nvrtc", no_compiler)
+    monkeypatch.setattr(nvrtc, "nvrtc", no_compiler)
     monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: None)
     assert [one.what for one in missing_for_cuda()] == [
         "no NVIDIA driver: the library libcuda.so.1 is not on this machine",

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from ....ir.records import dataclass
 from ....ir.types import Prim
-from ...analysis.launch_work import launch_work
 from ...kernel_ir.nodes import Kernel, KVar
 from ...kernel_ir.traverse import all_statements
 from ...kernel_ir.values import symbol_of
@@ -132,6 +131,8 @@ def scaled(numbers: Numbers, scale: int) -> Numbers:
 
 def is_little(kernel: Kernel, numbers: Sequence[int], size: int) -> bool:
     """Whether a launch takes less than compiling a kernel of `size` statements."""
+    from ...analysis.launch_work import launch_work  # the cache mostly has the code, and what it is good for
+
     blocks, *values = numbers
     known = dict(zip(filter(is_number, kernel.scalars), values, strict=True))
     return launch_work(kernel, blocks, known) < size * WORK

@@ -43,7 +43,8 @@ SOURCES = ("ir", "frontend", "flatten", "kernels", "soac", "programs", "tests")
 """What the outcome depends on, beside the machine."""
 RUNNERS = (
     "ir/scalar.py", "kernels/devices/cuda", "kernels/kernel_ir/values.py", "kernels/tracer",
-    *(f"tests/support/emulator/{name}" for name in ("checks.py", "cuda_emulator.h", "driver.py", "emulate.py", "ways.py")),
+    "tests/support/emulator/checks.py", "tests/support/emulator/cuda_emulator.h", "tests/support/emulator/driver.py",
+    "tests/support/emulator/emulate.py", "tests/support/emulator/ways.py",
 )  # fmt: skip
 """The sources that run what a program is compiled to."""
 FORMAT = 5

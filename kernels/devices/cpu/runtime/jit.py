@@ -7,8 +7,6 @@ when called. The processor's whole vector width is used (`-prefer-256-bit`).
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import os
 from enum import Enum
 from functools import cache as memoised
@@ -18,14 +16,9 @@ import llvmlite.binding as llvm
 
 from .....ir.errors import IRError
 from .....ir.records import dataclass
-from ....llvm.text import PERMUTE
 from ... import disk_cache as disk
 from ...disk_cache import Cache
-from .avx2 import for_avx2, has_avx2_alone
-from .extrema import MARK, by_range, has_range, written_out
-from .lookups import for_lookups
 from .object_symbols import undefined_symbols
-from .permutations import by_elements
 
 ALLOWED = frozenset(
     {
@@ -201,6 +194,12 @@ def optimised(
     texts: tuple[str, ...], machine: llvm.TargetMachine, target: Host, effort: Effort = Effort.FULL
 ) -> llvm.ModuleRef:
     """The modules as one, verified and after LLVM's passes."""
+    from ....llvm.text import PERMUTE  # the cache mostly has the code
+    from .avx2 import for_avx2, has_avx2_alone
+    from .extrema import MARK, by_range, has_range, written_out
+    from .lookups import for_lookups
+    from .permutations import by_elements
+
     ranges = has_range(target.features)
     if target.triple.startswith("x86_64") and not ranges:
         texts = tuple(map(written_out, texts))
@@ -301,6 +300,8 @@ def load_libm() -> None:
     try:
         llvm.load_library_permanently("libm.so.6")
     except RuntimeError:  # another C library: found by starting a compiler
+        import ctypes.util
+
         library = ctypes.util.find_library("m")
         if library is not None:
             llvm.load_library_permanently(library)
