@@ -119,3 +119,31 @@ def test_a_default_that_changes_is_refused() -> None:
         @dataclass(slots=True)
         class Wrong:  # type: ignore
             some: list[int] = []  # noqa: RUF012
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """Names that the text of an `__init__` might use itself, fields that are made, and one that no argument gives."""
+
+    given: int
+    put: int = 3
+    made: list[int] = field(default_factory=list)
+    none: int | None = None
+    sum: int = field(init=False, default=7)
+    kinds: dict[str, int] = field(init=False, default_factory=dict)
+    last: int = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sum", self.given + self.put)
+
+
+def test_fields_have_what_is_given_or_their_defaults() -> None:
+    one, other = Full(1), Full(1, 2, [4], 5, last=6)
+    assert (one.given, one.put, one.made, one.none, one.sum, one.kinds, one.last) == (1, 3, [], None, 4, {}, 2)
+    assert (other.put, other.made, other.none, other.sum, other.last) == (2, [4], 5, 3, 6)
+    assert Full(1).made is not one.made
+    assert replace(other, given=9).sum == 11
+    with pytest.raises(TypeError, match="given"):
+        Full()  # type: ignore
+    with pytest.raises(TypeError):
+        Full(1, sum=3)  # type: ignore
