@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...ir.depth import MOST_LEVELS, too_deep
-from ...ir.errors import CompileError, Loc
+from ...ir.errors import CompileError, Diagnostic, Label, Loc
 from ..source.copy_syntax import copied
 from ..source.declarations import (
     Ascribed,
@@ -31,6 +31,7 @@ from ..source.declarations import (
 )
 from ..source.types import UNIT, Applied, Scheme, Shown, SizeVar
 from ..typing.errors import DependsOnFailed, bound_twice, fault, unknown
+from ..typing.recursion import binds_itself
 from ..typing.scope import (
     FAILED,
     Binding,
@@ -101,7 +102,7 @@ def _infer_dec(work: Work, dec: Dec, progress: Progress) -> None:
     try:
         match dec:
             case ValDec():
-                infer_value(work, dec, progress)
+                _infer_function(work, dec, progress)
             case TypeDec():
                 scope.bind_type(dec.name, declare_type(work, dec))
                 finish(work, progress)
@@ -128,20 +129,49 @@ def _infer_dec(work: Work, dec: Dec, progress: Progress) -> None:
         _fail(work, dec, scope)
 
 
+def _infer_function(work: Work, dec: ValDec, progress: Progress) -> None:
+    """A value. Where a function that uses its own name has no type so, the name is the one outside (W0306): in programs
+    from before functions could be recursive operators of modules are defined by those of numbers."""
+    scope, said = work.scope, len(work.warnings)
+    try:
+        infer_value(work, dec, progress)
+    except CompileError as error:
+        if not binds_itself(work, dec, set()):
+            raise
+        _begin_anew(work, scope)
+        work.of_outer.add(dec.id)
+        try:
+            infer_value(work, dec, progress)
+        except (CompileError, DependsOnFailed, TooDeep):
+            raise error from None
+        del work.warnings[said:]
+        work.warnings.append(_of_outer(dec))
+
+
+def _of_outer(dec: ValDec) -> Diagnostic:
+    message = f"`{dec.name}` in its own definition is the one outside of it: as a recursive function it has no type"
+    return Diagnostic("W0306", message, Label(dec.name_loc, ""), hint="give one of the two another name")
+
+
 def _name_of(dec: Dec) -> Loc:
     """Where a declaration names what it declares, or begins."""
     loc = dec.name_loc if isinstance(dec, ValDec) else dec.loc
     return _first_line(loc)
 
 
-def _fail(work: Work, dec: Dec, scope: Scope) -> None:
-    """Bind what an erroneous declaration would have bound, so that its uses are silent."""
+def _begin_anew(work: Work, scope: Scope) -> None:
+    """Forget a declaration that has failed on the way."""
     work.scope = scope
     work.pending = Pending()
     work.solver.forget_needs()
     work.solver.function = work.solver.fresh_id()
     work.defining.clear()
     work.owner = 0
+
+
+def _fail(work: Work, dec: Dec, scope: Scope) -> None:
+    """Bind what an erroneous declaration would have bound, so that its uses are silent."""
+    _begin_anew(work, scope)
     match dec:
         case ValDec(id=node, name=name, name_loc=loc):
             scheme = Scheme((), (), UNIT)

@@ -24,7 +24,7 @@ from .type_expressions import LIFTED, Anonymous, bind_type_param, resolve_type, 
 def binds_itself(work: Work, dec: ValDec | s.LetFun, taken: set[str]) -> bool:
     """Whether a definition is in its own scope: a function of the program that mentions its name."""
     is_function = isinstance(dec, ValDec) and bool(dec.params) and not work.is_prelude
-    return is_function and dec.name not in taken and (dec.name,) in names_in(dec.body)
+    return is_function and dec.id not in work.of_outer and dec.name not in taken and (dec.name,) in names_in(dec.body)
 
 
 def bind_itself(work: Work, dec: ValDec, doms: list[Ty], consumes: list[Paths], sizes: list[SizeVar], mark: int) -> Ty:

@@ -72,6 +72,7 @@ class Work:
     files: dict[str, ModuleBinding] = field(default_factory=dict)  # what each file offers
     imports: Imports = field(default_factory=dict)
     uses: dict[Loc, Loc] = field(default_factory=dict)  # by the place of a name, where it is bound
+    of_outer: set[int] = field(default_factory=set)  # definitions in which their name is the one outside of them
     levels: int = 0  # modules, applications of functors and signatures around this place
 
     @contextmanager
