@@ -33,8 +33,9 @@ from ..ir.traverse import (
 )
 from ..ir.types import Atom, Name, Names, Var
 
-GROWTH = 200
-"""How many times larger than it was a program may become."""
+GROWTH, MOST = 200, 40_000
+"""How many times larger than it was a program may become, and from how many expressions on 10 times: calls inside of
+kernels cost less than compiling for minutes."""
 
 SMALL = 40
 """A body of no more expressions than this is copied whatever it costs."""
@@ -57,7 +58,8 @@ def inline(prog: Prog) -> Prog:
     sizes = {fun.name: _size(fun.body) for fun in prog.functions}
     calls = Counter(_calls(prog))
     recursive = recursive_functions(prog.functions)
-    budget = Budget(GROWTH * (sum(sizes.values()) + len(prog.consts)), recursive)
+    size = sum(sizes.values()) + len(prog.consts)
+    budget = Budget(min(GROWTH * size, max(10 * size, MOST)), recursive)
     ready: dict[Name, FunDef] = {}
     for fun in callees_first(prog.functions, recursive):
         body = _inline_body(fun.body, ready, calls, budget, names)
