@@ -36,7 +36,7 @@ from .schedule.cpu.rows_and_columns import Pair, pairs_in, run_pair
 from .schedule.cpu.scan_and_map import followers_in, run_both
 from .schedule.cpu.scans_together import scans_together
 from .schedule.cpu.segmap import sequential
-from .schedule.cpu.segscatter import SEGSCATTER
+from .schedule.cpu.segscatter import BY_POINTS, SEGSCATTER
 from .schedule.cpu.unroll_and_jam_loop import gen_soac
 from .schedule.cuda import seghist as gpu_seghist
 from .schedule.cuda import segmap as gpu_segmap
@@ -63,7 +63,7 @@ SCHEDULES: Mapping[str, Mapping[type, Table]] = {
         core.SegMap: gpu_segmap.SEGMAP,
         core.SegRed: gpu_segred.SEGRED,
         core.SegScan: gpu_segscan.SEGSCAN,
-        core.SegScatter: SEGSCATTER,
+        core.SegScatter: BY_POINTS,
         core.SegHist: gpu_seghist.SEGHIST,
     },
 }

@@ -1,4 +1,4 @@
-r"""Histograms that compute their points rather than read arrays of them.
+r"""Histograms and scatters that compute their points rather than read arrays of them.
 
     let ys = segmap (i < n, j < m) { g }              ⟶  let h = seghist (i < n, j < m) ⊕ d { f g }         [M-Points]
     let r = reshape [n*m] ys
@@ -10,8 +10,9 @@ r"""Histograms that compute their points rather than read arrays of them.
 
 The points lie over the space of what makes them, in the order in which they lay; rows that are short literals are
 updates of one point, which compute once what they share. Views that a reshape would copy are read where they are
-(M-Points with a slice in place of the segmap). What is fused is read by the histogram alone, or is a view; nothing that
+(M-Points with a slice in place of the segmap). What is fused is read by the write alone, or is a view; nothing that
 either reads is overwritten. Maps over outer dimensions of the space are computed again for each point if that is cheap.
+So is what a scan or a reduction maps for the write alone.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ from ...ir.core import (
     Reshape,
     SegHist,
     SegMap,
+    SegRed,
+    SegScan,
+    SegScatter,
     SegSpace,
     Stm,
 )
@@ -51,7 +55,8 @@ from .merge_writes import WRITES
 
 
 def fuse_points(prog: Prog) -> Prog:
-    """`prog` with what histograms of the host read at their points computed there; simplified, if there is any."""
+    """`prog` with what histograms and scatters of the host read at their points computed there; simplified, if there is
+    any, and looked at again."""
     sharing, names, types = sharing_in(prog), Names(prog.next_name), types_in(prog)
 
     def on_body(body: Body) -> Body:
@@ -60,12 +65,13 @@ def fuse_points(prog: Prog) -> Prog:
         return Body(tuple(_fused(stm, around) for stm in stms), body.result)
 
     functions = tuple(replace(fun, body=on_body(fun.body)) for fun in prog.functions)
-    return prog if names.next == prog.next_name else simplify(Prog(prog.consts, functions, names.next))
+    same = names.next == prog.next_name or functions == prog.functions
+    return prog if same else fuse_points(simplify(Prog(prog.consts, functions, names.next)))
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a histogram stands in: which arrays share memory, types, what makes and what uses the names of its body."""
+    """What a write stands in: which arrays share memory, types, what makes and what uses the names of its body."""
 
     sharing: Sharing
     names: Names
@@ -89,11 +95,22 @@ def _users(stms: tuple[Stm, ...], body: Body) -> Mapping[Name, tuple[Stm | None,
 
 def _fused(stm: Stm, around: Around) -> Stm:
     exp = stm.exp
-    if not isinstance(exp, SegHist) or exp.level is not Level.THREAD or is_opaque(stm):
+    if not isinstance(exp, SegHist | SegScatter) or exp.level is not Level.THREAD or is_opaque(stm):
         return stm
     if any(len(around.types[dest].shape) != exp.rank for dest in exp.dests):
         return stm
-    return _with_maps(stm, _over_makers(stm, exp, around) or stm, around)
+    over = _over_makers(stm, exp, around) or stm
+    return over if _may_be_filter(over) else _with_maps(stm, over, around)
+
+
+def _may_be_filter(stm: Stm) -> bool:
+    """Whether a scatter writes an element for each point of one dimension: those of filters read flags of their scan,
+    and others have been fused with maps."""
+    match stm.exp:
+        case SegScatter(space=SegSpace((_,)), dests=dests, rank=rank, body=body):
+            return len(body.result) == rank + len(dests)
+        case _:
+            return False
 
 
 # ---- the space ---------------------------------------------------------------------------------------------------
@@ -108,8 +125,8 @@ class Flat:
     shape: tuple[Atom, ...]
 
 
-def _over_makers(stm: Stm, exp: SegHist, around: Around) -> Stm | None:
-    """The histogram over the shape of an array whose elements it reads by their number; None where that brings
+def _over_makers(stm: Stm, exp: SegHist | SegScatter, around: Around) -> Stm | None:
+    """The write over the shape of an array whose elements it reads by their number; None where that brings
     nothing."""
     flats: dict[Name, Flat] = {}
     for read in exp.body.stms:
@@ -128,7 +145,7 @@ def _over_makers(stm: Stm, exp: SegHist, around: Around) -> Stm | None:
     is_rows = any(_literal(flat.of, around) is not None for flat in chosen.values())
     if is_rows:
         count = _constant(shape[-1])
-        few = 1 <= count * len(exp.updates) <= WRITES
+        few = 1 <= count * len(exp.body.result) // (exp.rank + len(exp.dests)) <= WRITES
         return _updates(stm, exp, shape, count, chosen, around) if few else None
     at = tuple(around.fresh("i") for _ in shape)
     body = _at(exp.body, exp.space, chosen, shape, tuple(map(Var, at)), around)
@@ -136,9 +153,9 @@ def _over_makers(stm: Stm, exp: SegHist, around: Around) -> Stm | None:
 
 
 def _updates(
-    stm: Stm, exp: SegHist, shape: tuple[Atom, ...], count: int, flats: Mapping[Name, Flat], around: Around
+    stm: Stm, exp: SegHist | SegScatter, shape: tuple[Atom, ...], count: int, flats: Mapping[Name, Flat], around: Around
 ) -> Stm:
-    """The histogram over all dimensions but the last, which has `count` updates for each point."""
+    """The write over all dimensions but the last, which has `count` updates for each point."""
     at = tuple(around.fresh("i") for _ in shape[:-1])
     stms, result = list[Stm](), list[Atom]()
     for k in range(count):
@@ -240,37 +257,67 @@ def _constant(size: Atom) -> int:
 
 
 def _with_maps(old: Stm, stm: Stm, around: Around) -> Stm:
-    """The histogram with the maps whose results it reads at its points, and which nothing else reads."""
+    """The write with the maps whose results it reads at its points, and which nothing else reads."""
     exp = stm.exp
-    assert isinstance(exp, SegHist)
+    assert isinstance(exp, SegHist | SegScatter)
     arrays = dict.fromkeys(s.exp.array for s in exp.body.stms if isinstance(s.exp, Index))
-    makers = {id(s): s for a in arrays if (s := around.made.get(a)) is not None and isinstance(s.exp, SegMap)}
-    for maker in makers.values():
-        if _is_read_by(old, maker, around):
+    makers = {id(s): s for a in arrays if (s := around.made.get(a)) is not None}
+    for made in makers.values():
+        maker = _map_in(made, old, around)
+        if maker is not None and _is_read_by(old, maker, around):
             stm = _computed_there(maker, stm, around) or stm
     return stm
+
+
+def _map_in(made: Stm, reader: Stm, around: Around) -> Stm | None:
+    """A map; of a scan or a reduction what it maps for the reader alone, where what both compute then is cheap."""
+    match made.exp:
+        case SegMap():
+            return made
+        case SegScan(level, space, ops, body, ret) | SegRed(level, space, ops, body, ret, None):
+            count = sum(len(op.neutral) for op in ops)
+        case _:
+            return None
+    own = [k for k, p in enumerate(made.pat) if k >= count and _is_read_alone(p.name, reader, around)]
+    others = [body.result[k] for k in range(len(made.pat)) if k not in own]
+    there = _needed(body, [body.result[k] for k in own])
+    if not own or sum(weight_of(s.exp) for s in _needed(body, others) if s in there) > LIMIT:
+        return None
+    part = SegMap(level, space, Body(there, tuple(body.result[k] for k in own)), tuple(ret[k] for k in own))
+    return replace(made, pat=tuple(made.pat[k] for k in own), exp=part)
+
+
+def _needed(body: Body, results: list[Atom]) -> tuple[Stm, ...]:
+    """The statements of a body that some of its results need."""
+    names, stms = {x.name for x in results if isinstance(x, Var)}, list[Stm]()
+    for stm in reversed(body.stms):
+        if any(p.name in names for p in stm.pat):
+            names |= free_in_stm(stm).keys()
+            stms.insert(0, stm)
+    return tuple(stms)
 
 
 def _is_read_by(reader: Stm, maker: Stm, around: Around) -> bool:
     """Whether a map's results have no other reader, and neither they nor its inputs are overwritten."""
     if is_opaque(maker) or any(map(around.sharing.consumed, (*free_in_stm(maker), *(p.name for p in maker.pat)))):
         return False
-    for p in maker.pat:
-        for user in around.users.get(p.name, ()):
-            if user is None:
-                return False
-            if user is not reader and not (
-                isinstance(user.exp, Reshape) and around.users.get(user.pat[0].name, ()) == (reader,)
-            ):
-                return False
-    return True
+    return all(_is_read_alone(p.name, reader, around) for p in maker.pat)
+
+
+def _is_read_alone(array: Name, reader: Stm, around: Around) -> bool:
+    """Whether one statement reads an array, maybe by a reshape, and no other."""
+    return all(
+        user is reader
+        or (user is not None and isinstance(user.exp, Reshape) and around.users.get(user.pat[0].name) == (reader,))
+        for user in around.users.get(array, ())
+    )
 
 
 def _computed_there(maker: Stm, reader: Stm, around: Around) -> Stm | None:
     """The reader with a map's statements in place of its reads; None where it has to be stored."""
     exp, into = maker.exp, reader.exp
     assert isinstance(exp, SegMap)
-    assert isinstance(into, SegHist)
+    assert isinstance(into, SegHist | SegScatter)
     outer = len(exp.space.dims)
     if exp.level is not Level.THREAD or exp.space.widths != into.space.widths[:outer]:
         return None

@@ -273,7 +273,7 @@ def _stm(stm: KStm, state: _State, lanes: bool) -> Cost:
             return BLOCK_REDUCE
         case kir.RowScan():
             raise AssertionError("rows are scanned as they lie when code is printed: the estimate is of the loop")
-        case kir.LoadTile() | kir.StoreTile():
+        case kir.LoadTile() | kir.StoreTile() | kir.StoreSome():
             return EXTENT * state.weights.tiled
         case kir.TeamReduce(body=body, after=after) | kir.WarpTurns(body=body, turn=after):
             return EXTENT / LANES * (_stms(body, state, True) + _stms(after, state, True))

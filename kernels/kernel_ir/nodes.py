@@ -16,6 +16,7 @@ from ...ir.errors import Loc
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.types import Prim
+from .lane_rows import COLUMNS, LoadTile, StoreSome, StoreTile  # noqa: F401
 from .registers import Distribute, LoadMatrix, Mma
 from .values import KAligned, KArray, KConvert, KLoad, KOp, KVar, Operand, Rhs, Space  # noqa: F401  (all are from here)
 
@@ -385,35 +386,6 @@ ForThreads = (
 # ---- what only the lanes of a CPU have: rows of a matrix, one to a thread, or all as they are in memory ------------
 
 
-COLUMNS = 16
-"""Columns of a tile, where there are as many lanes."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoadTile:
-    """`tile[k] := array[start + row*pitch + k]` for k < count, in every thread; tile is PRIVATE, row the thread's
-    index, all else uniform. Every element is in bounds."""
-
-    tile: KArray
-    array: KArray
-    start: Operand
-    row: KVar
-    pitch: Operand
-    count: Operand
-
-
-@dataclass(frozen=True, slots=True)
-class StoreTile:
-    """`array[start + row*pitch + k] := tile[k]` for k < count, as `LoadTile`."""
-
-    array: KArray
-    start: Operand
-    row: KVar
-    pitch: Operand
-    count: Operand
-    tile: KArray
-
-
 @dataclass(frozen=True, slots=True)
 class RowScan:
     """`threads t in 0..count { body; scanned = inclusive scan of values in its row; after }`: collective; a row is
@@ -433,7 +405,7 @@ class RowScan:
 
 KStm = (
     KLet | Declare | Assign | Store | Alloc | Check | BoundsCheck | KIf | For | KWhile | Threads | BlockReduce |
-    BlockScan | Atomic | Fence | ForThreads | LoadTile | StoreTile | RowScan
+    BlockScan | Atomic | Fence | ForThreads | LoadTile | StoreTile | StoreSome | RowScan
 )  # fmt: skip
 
 

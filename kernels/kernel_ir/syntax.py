@@ -81,6 +81,7 @@ FORMS: tuple[tuple[type, str], ...] = (
     (kir.CommitCopies, "commit copies"),
     (kir.WaitCopies, "wait for copies but $latest:int"),
     (kir.LoadTile, "load $tile:array[0..$count] := $array:array[$start + $row:variable*$pitch ..]"),
+    (kir.StoreSome, "store $array:array[$index ..] := $values:operands where $keeps:operands"),
     (kir.StoreTile, "store $array:array[$start + $row:variable*$pitch ..] := $tile:array[0..$count]"),
     (kir.Note, "note $what:what"),
 )  # fmt: skip

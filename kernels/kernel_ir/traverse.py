@@ -81,6 +81,7 @@ ROLES: Mapping[type, Roles] = {
     kir.StoreRow: Roles(reads=("index", "values"), stores=("array",)),
     kir.LoadTile: Roles(reads=_PLACE, loads=("array",), stores=("tile",)),
     kir.StoreTile: Roles(reads=_PLACE, loads=("tile",), stores=("array",)),
+    kir.StoreSome: Roles(reads=("index", "values", "keeps"), stores=("array",)),
     kir.Fence: Roles(), kir.CommitCopies: Roles(), kir.WaitCopies: Roles(), kir.Note: Roles(),
 }  # fmt: skip
 

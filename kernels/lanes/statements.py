@@ -42,6 +42,7 @@ from ..kernel_ir.nodes import (
     Shuffle,
     Store,
     StoreRow,
+    StoreSome,
     StoreTile,
     TeamReduce,
     Threads,
@@ -62,6 +63,7 @@ from .kept_stores import MOST_LANES, store_kept
 from .linear_conversion import as_floats
 from .linear_division import divided
 from .memory import alloc, arena_mark, arena_release, atomic, load, load_beside, store
+from .partial_rows import store_some
 from .prefetch import rows_of_a_loop
 from .row_scans import row_scan
 from .tiles import load_tile, store_tile
@@ -142,6 +144,8 @@ def statement(e: Lanes, stm: KStm) -> None:
             load_tile(e, stm)
         case StoreTile():
             store_tile(e, stm)
+        case StoreSome():
+            store_some(e, stm)
         case Fence() | Note():
             pass
         case Publish():

@@ -17,6 +17,7 @@ from .hoist_invariants import hoist_invariants
 from .if_convert import if_convert
 from .interleave_rows import interleave_rows
 from .join_rows import join_rows
+from .join_writes import join_writes
 from .narrow_argreduce import narrow_argreduce
 from .narrow_divisions import narrow_divisions
 from .nontemporal_stores import nontemporal_stores
@@ -55,6 +56,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
         ("narrow-argreduce", narrow_argreduce),
         ("narrow-divisions", narrow_divisions),
         ("interleave-rows", interleave_rows),
+        ("join-writes", join_writes),
         ("choose-lanes", lambda kernel: choose_lanes(kernel, settings)),
         ("flat-row-scans", flat_row_scans),
         ("scalarise-row-walks", scalarise_row_walks),

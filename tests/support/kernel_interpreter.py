@@ -111,6 +111,12 @@ def step(state: State, stm: kir.KStm) -> None:
             target = state.arrays[array]
             first = position(state, index, target[: len(target) - len(values) + 1])
             target[first : first + len(values)] = [read(state, x) for x in values]
+        case kir.StoreSome(array, index, values, keeps):
+            target, first = state.arrays[array], int(read(state, index))
+            for k, (value, keep) in enumerate(zip(values, keeps, strict=True)):
+                if read(state, keep):
+                    assert 0 <= first + k < len(target)
+                    target[first + k] = read(state, value)
         case kir.RowScan():
             row_scan(state, stm)
         case kir.Fence():

@@ -238,6 +238,20 @@ def interleaved(w: Writer) -> str:
     return f"entry main [m] (xs: [m]{t}) = let n = m / {k} in tabulate n (\\i -> {loads} in {element})"
 
 
+def codes(w: Writer) -> str:
+    """Scatters of some elements of rows, at places of rows that are apart, some of them out of range."""
+    t, n, k = w.type(), w.size(), w.number(2, 4)
+    w.array(t, n)
+    w.array("i64", n, high=k)
+    w.scalar(max(0, n * k - w.number(0, 3)))
+    w.scalar(k)
+    keep, row = w.pick("j < l", "j + l >= k", "l != j", "0 <= j"), f"(iota {w.pick(k, 'k')})"
+    places = f"map (\\j -> if {keep} then k * i + {w.pick('j', 'k - 1 - j')} + {w.number(-2, 2)} else -1) {row}"
+    values = f"map (\\j -> let y = {t}.i64 j in {w.element(t, 'x', 'y', depth=1)}) {row}"
+    written = f"(flatten (map2 (\\i l -> {places}) (iota n) ls)) (flatten (map (\\x -> {values}) xs))"
+    return f"entry main [n] (xs: [n]{t}) (ls: [n]i64) (m: i64) (k: i64): [m]{t} = scatter (replicate m 0) {written}"
+
+
 def anything(w: Writer) -> str:
     """A map or a reduction of some type."""
     t, n = w.type(), w.size()
@@ -344,6 +358,7 @@ WRITERS: dict[str, Callable[[Writer], str]] = {
     "narrow-argreduce": places,
     "narrow-divisions": remainders,
     "interleave-rows": interleaved,
+    "join-writes": codes,
     "choose-lanes": anything,
     "flat-row-scans": row_scans,
     "scalarise-row-walks": walks,

@@ -17,6 +17,7 @@ branch that is mostly foreseen, where a store would make the next load of that b
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ....ir import core
 from ....ir.core import Lambda, Reduction, SegSpace
@@ -30,7 +31,7 @@ from ..queries import has_soac
 from ..soacs import apply_lambda, cheaper, split_indices
 from ..space import bind_space, split_chunk
 from ..statements import gen_body
-from .hist_select import chooses, store_chosen
+from .hist_select import chooses, parted, store_chosen
 
 STAGED, LEAST_STAGED = 1 << 9, 1 << 7
 """Updates of a piece whose keys and values wait in memory, and the fewest points of it."""
@@ -103,10 +104,15 @@ def combine(b: Builder, exp: core.SegHist, arrays: list[kir.KArray], at: Operand
 
 
 def combine_new(b: Builder, exp: core.SegHist, arrays: list[kir.KArray], at: Operand, change: Change) -> None:
-    """`arrays[at] op= values` by an operator that chooses, if it changes anything."""
-    op, values = exp.op.op, change.values
+    """`arrays[at] op= values` by an operator that chooses, if it changes anything; components apart where they can
+    be."""
     old = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in arrays)
-    store_chosen(b, op, arrays, at, (old, values), change.counts, lambda: applied(b, op, old, values))
+    first = 0
+    for op in parted(exp.op.op):
+        own = slice(first, first + len(op.ret))
+        args = old[own], change.values[own]
+        store_chosen(b, op, arrays[own], at, args, change.counts, partial(applied, b, op, *args))
+        first += len(op.ret)
 
 
 # ---- points ------------------------------------------------------------------------------------------------------

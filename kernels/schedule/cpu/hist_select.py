@@ -13,6 +13,7 @@ from dataclasses import field
 from functools import partial
 
 from ....ir import core
+from ....ir.commute import componentwise
 from ....ir.core import Body, Lambda, Stm
 from ....ir.ops import Op, unsigned_of
 from ....ir.records import dataclass
@@ -54,6 +55,19 @@ def _chooses(body: Body, given: set[Name]) -> bool:
 
 def _among(atom: Atom, given: set[Name]) -> bool:
     return isinstance(atom, Var) and atom.name in given
+
+
+def parted(op: Lambda) -> tuple[Lambda, ...]:
+    """An operator for each component, where each is one operation on its own two operands: minima beside maxima, each
+    of which is stored where it is new. Else the operator itself."""
+    made = {Var(stm.pat[0].name): stm for stm in op.body.stms}
+    parts: list[Lambda] = []
+    for (exp, x, y), result, type_ in zip(componentwise(op), op.body.result, op.ret, strict=True):
+        if not isinstance(exp, core.PrimOp) or set(exp.args) != {Var(x.name), Var(y.name)}:
+            return (op,)
+        assert isinstance(result, Var)
+        parts.append(Lambda((x, y), Body((made[result],), (result,)), (type_,)))
+    return tuple(parts)
 
 
 @dataclass(frozen=True, slots=True)

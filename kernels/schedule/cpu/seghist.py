@@ -36,7 +36,7 @@ from .hist_chunk import (
     parts_pay,
     staged_points,
 )
-from .hist_select import chooses
+from .hist_select import chooses, parted
 from .hist_vector import by_element, rows_kernel
 from .segscatter import alias, destinations
 from .unroll_and_jam import ceil_div
@@ -194,7 +194,7 @@ def is_unforeseen(s: Filling, _: bool) -> Atom:
     """Is it not foreseen that a choice changes nothing?"""
     if not chooses(s.exp.op.op):
         return TRUE
-    if len(s.prims) > 1 and any(prim.is_float for prim in s.prims):
+    if any(len(op.ret) > 1 for op in parted(s.exp.op.op)) and any(prim.is_float for prim in s.prims):
         return FALSE
     return s.h.op(Op.GT, s.cut.bins, s.h.op(Op.QUOT, s.each, i64(FORESEEN)), base="many")
 

@@ -120,6 +120,7 @@ STATEMENTS: dict[str, tuple[KStm, ...]] = {
     "rows of elements": (kir.LoadRow((X, Y), XS, N), kir.StoreRow(XS, N, (Y, X))),
     "matrices": (kir.LoadMatrix((X, Y), XS, N, (ZERO, ONE), N, True),),
     "tiles": (kir.Alloc(T, N), kir.LoadTile(T, XS, ZERO, N, i64(9), N), kir.StoreTile(XS, ZERO, N, N, N, T)),
+    "some of a row": (kir.StoreSome(XS, N, (ONE, ONE), (Const(Prim.BOOL, True), Const(Prim.BOOL, False))),),
     "notes": (kir.Fence(), kir.Note('a "note"'), kir.Note(Loc("a b.soac", 1, 2, 3, 4))),
 }
 

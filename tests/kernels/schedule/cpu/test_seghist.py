@@ -15,7 +15,7 @@ from soac.ir.core import SegHist
 from soac.ir.machine import CPU, Mode
 from soac.ir.traverse import all_exps
 from soac.ir.version_tree import sites
-from soac.kernels.kernel_ir.nodes import KIf
+from soac.kernels.kernel_ir.nodes import KIf, Store
 from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.schedule.cpu.seghist import LEAST_CHUNK, fixed_dims
 from soac.pipeline import compile_core
@@ -168,11 +168,20 @@ def test_choices(program: soac.Program, bins: int, points: int) -> None:
     np.testing.assert_array_equal(call(program, "places", bins, at, xs)[0], np.where(first == points, -1, first))
 
 
-@pytest.mark.parametrize(("element", "forms"), [("x", 2), ("(x, f32.abs x)", 1)])
-def test_a_float_that_is_seldom_foreseen_is_stored_always(element: str, forms: int) -> None:
+FLOATS = {
+    "one": ("x", "f32.max", "f32.lowest", 2),
+    "two, each for itself": (
+        "(x, f32.abs x)", "(\\(a, b) (c, d) -> (f32.max a c, f32.min b d))", "(f32.lowest, f32.highest)", 2,
+    ),
+    "two together": (
+        "(x, f32.abs x)", "(\\(a, b) (c, d) -> if a > c then (a, b) else (c, d))", "(f32.lowest, f32.lowest)", 1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("element", "most", "ne", "forms"), FLOATS.values(), ids=FLOATS)
+def test_a_float_that_is_seldom_foreseen_is_stored_always(element: str, most: str, ne: str, forms: int) -> None:
     """By one kernel or another, as there are few points for a bin or many; floats beside others are compared first."""
-    most = "f32.max" if element == "x" else "(\\(a, b) (c, d) -> if a > c then (a, b) else (c, d))"
-    ne = "f32.lowest" if element == "x" else "(f32.lowest, f32.lowest)"
     text = f"entry f [n] (k: i64) (is: [n]i64) (xs: [n]f32) = hist {most} {ne} k is (map (\\x -> {element}) xs)"
     kernels = soac.compile(text).compiled.host.kernels
     fills = [kernel for kernel in kernels if any(array.name.startswith("is") for array in kernel.arrays)]
@@ -180,6 +189,19 @@ def test_a_float_that_is_seldom_foreseen_is_stored_always(element: str, forms: i
     assert len(branches) == forms
     assert branches[-1] > 1
     assert forms == 1 or branches[0] == 1
+
+
+def test_components_are_stored_each_where_it_is_new() -> None:
+    text = "entry f [n] (k: i64) (is: [n]i64) (xs: [n]i32) = (hist i32.min 9 k is xs, hist i32.max 0 k is xs)"
+    stores = [
+        [
+            sum(isinstance(stm, Store) for stm in branch.then)
+            for branch in statements(kernel.body)
+            if isinstance(branch, KIf)
+        ]
+        for kernel in soac.compile(text).compiled.host.kernels
+    ]
+    assert [0, 1, 1] in map(sorted, stores)
 
 
 @pytest.mark.parametrize("bins", [1, 5, 300])
