@@ -99,7 +99,7 @@ def one_width(s: Chunked) -> Atom | str:
 
 
 def launch_row(s: Chunked, width: Atom) -> None:
-    """A single column lies as a row does."""
+    """A single column is stored as a row is."""
     with s.h.supposing(width, i64(1)):
         launch_wide(s, True)
 

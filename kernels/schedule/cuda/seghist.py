@@ -312,7 +312,7 @@ def sum_kernel(s: Segop[core.SegHist], parts: list[Name], cut: tuple[Atom, Atom]
 
 
 def mem_of(b: Builder, name: Name) -> kir.KArray:
-    """The memory of an array that the kernel takes as it lies."""
+    """The memory of an array that the kernel takes as it is."""
     ref = b.array(name)
     assert isinstance(ref, ArrayRef)
     return ref.mem
