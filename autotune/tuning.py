@@ -38,7 +38,7 @@ MOST_THREADS = 4 * (os.cpu_count() or 1)
 
 
 def tuning_path(program: Path) -> Path:
-    """Where the tuning file of a program lies: `prog.soac` → `prog.soac.tuning`."""
+    """Where the tuning file of a program is: `prog.soac` → `prog.soac.tuning`."""
     return program.with_name(program.name + ".tuning")
 
 

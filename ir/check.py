@@ -149,10 +149,7 @@ class Context:
             raise IllFormed(f"{what} should be {show_type(t)}, is {show_type(found)}")
 
     def require_all(self, atoms: Sequence[Atom], ts: Sequence[Type], what: str) -> None:
-        if len(atoms) != len(ts):
-            raise IllFormed(f"{what}: {len(atoms)} where {len(ts)} are needed")
-        for k, (atom, t) in enumerate(zip(atoms, ts)):
-            self.require(atom, t, f"{what} {k}")
+        require_types([self.type(atom) for atom in atoms], ts, what)
 
 
 # ---- functions and bodies ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
 
-from .core import NO_DEFAULT, Body, GuardCmp, If, PrimOp, Prog, SizeParam, Stm
+from .core import NO_DEFAULT, Body, GuardCmp, If, Param, PrimOp, Prog, SizeParam, Stm
 from .ops import Op
 from .records import dataclass
 from .traverse import bodies, free_in_body, free_in_stm
@@ -138,14 +138,21 @@ def comparisons(body: Body) -> dict[Name, tuple[str, ...]]:
     """The thresholds behind each condition of a body that is a guard or a conjunction of guards."""
     found: dict[Name, tuple[str, ...]] = {}
     for stm in body.stms:
-        match stm.exp:
-            case GuardCmp(threshold):
-                found[stm.pat[0].name] = (threshold,)
-            case PrimOp(Op.AND, Prim.BOOL, (Var(a), Var(b))) if a in found and b in found:
-                found[stm.pat[0].name] = tuple(dict.fromkeys(found[a] + found[b]))
-            case _:
-                pass
+        found |= compared_by(stm.pat, stm.exp, found)
     return found
+
+
+def compared_by(
+    pat: tuple[Param, ...], exp: object, known: Mapping[Name, tuple[str, ...]]
+) -> dict[Name, tuple[str, ...]]:
+    """The thresholds behind what a statement binds, if it is a guard or a conjunction of `known` guards."""
+    match exp:
+        case GuardCmp(threshold):
+            return {pat[0].name: (threshold,)}
+        case PrimOp(Op.AND, Prim.BOOL, (Var(a), Var(b))) if a in known and b in known:
+            return {pat[0].name: tuple(dict.fromkeys(known[a] + known[b]))}
+        case _:
+            return {}
 
 
 def _of_stm(stm: Stm, compared: dict[Name, tuple[str, ...]]) -> tuple[Branch, ...]:

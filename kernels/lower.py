@@ -269,7 +269,7 @@ def _may_be_turned(maker: core.SegScan | core.SegMap, perm: tuple[int, ...]) -> 
 
 
 def placed(h: HostBuilder, s: Segop[SegOp]) -> Segop[SegOp]:
-    """With memory for the results that are only read rearranged: these are stored where that lies dense."""
+    """With memory for the results that are only read rearranged: these are stored where that is dense."""
     if not any(p.name in h.turned for p in s.stm.pat):
         return s
     for param in s.stm.pat:

@@ -274,7 +274,7 @@ def tail(options: Options, name: str, most: int = 2000) -> str:
 
 
 def install(options: Options, end: float) -> dict[str, object]:
-    """soac as it lies here, and what it needs; what is installed already stays. PyCUDA is compiled."""
+    """This tree of soac, and what it needs; what is installed already stays. PyCUDA is compiled."""
     assert options.venv is not None
     if not (options.venv / "bin" / "python").exists():
         venv.create(options.venv, with_pip=True)

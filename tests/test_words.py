@@ -24,6 +24,7 @@ WORDS = {
     "layer, package, or bound": r"floors|(?:a|the|each|every|this|next|lower|upper) floor",
     "no one, nothing, or a passive": r"nobody",
     "the number": r"so many",
+    "is, is at, or is stored": r"lies",
     "reached, seen, or recorded": r"met",
     "given, stated, or reported": r"told",
     "outcome or status": r"fates?",

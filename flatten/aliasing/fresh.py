@@ -1,4 +1,4 @@
-"""Arrays of one body that cannot share memory, since one of them lies in memory that a statement of the body took.
+"""Arrays of one body that cannot share memory, since one of them is in memory that a statement of the body took.
 
 Classes (`classes.py`) join what may share memory at any time, in any iteration: what a loop carries and what its body
 gives. Within one execution of a body memory that is taken there is none that was there before.
@@ -55,7 +55,7 @@ def origin_of(name: Name, made: Mapping[Name, Stm]) -> Name | None:
 
 
 def is_own(atom: Atom, made: Mapping[Name, Stm], own: frozenset[Name] = frozenset()) -> bool:
-    """Whether an array lies in memory that the body itself took, also in a loop or branch of it; so do `own`."""
+    """Whether an array is in memory that the body itself took, also in a loop or branch of it; so are `own`."""
     if not isinstance(atom, Var) or (stm := made.get(atom.name)) is None:
         return isinstance(atom, Var) and atom.name in own
     k = [p.name for p in stm.pat].index(atom.name)

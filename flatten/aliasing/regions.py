@@ -143,18 +143,11 @@ class Part:
 
 def part_of(dims: tuple[DimIndex, ...], space: SegSpace, defined: Defined) -> Part | None:
     """The part `dims`, whose slices the threads of the space fill; None where steps are not constant."""
-    own: list[Form] = []
-    inner = iter(space.indices)
-    for dim in dims:
-        match dim:
-            case Fix(index):
-                own.append(form_of(index, defined))
-            case Slice(start, _, Const(_, stride)):
-                own.append(_plus(form_of(start, defined), {next(inner): 1}, int(stride)))
-            case Slice():
-                return None
+    own = _through_slices(tuple([{name: 1} for name in space.indices]), dims, defined)
+    if own is None:
+        return None
     widths = {name: form_of(width, defined) for name, width in space.dims}
-    return Part(tuple(own), tuple(_range_of(dim, defined) for dim in dims), widths)
+    return Part(own, tuple(_range_of(dim, defined) for dim in dims), widths)
 
 
 # ---- what threads read ---------------------------------------------------------------------------------------------

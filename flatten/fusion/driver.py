@@ -1,7 +1,7 @@
 """Fusion: in every body, SOACs are merged with the producers of their inputs and with neighbours that read the same.
 
 Statements are taken in order. A SOAC looks for a producer among its inputs, then for a neighbour, and swallows what a
-rule of `rules.py` allows; the fused SOAC stands in its place. What lies between and needs a result of the
+rule of `rules.py` allows; the fused SOAC stands in its place. What is between and needs a result of the
 swallowed statement moves behind; where that is impossible, since the SOAC needs it too or since an array would be
 overwritten too early, nothing is fused. Outer bodies come first, so that the inner ones are fused as they then are.
 """

@@ -4,7 +4,7 @@
     let ys = scan ⊕ d xs in scan ⊗ e ys    ⟶  loop (y, z, zs) = (d, e, scratch) for i < n do
                                                 (let y' = y ⊕ xs[i], z' = z ⊗ y' in (y', z', zs with [i] <- z'))
 
-Behind a scan no SOAC can be fused in parallel; in one thread it can, and then no thread needs an array for what lies
+Behind a scan no SOAC can be fused in parallel; in one thread it can, and then no thread needs an array for what is
 between (goldens 4.4, 4.5). What is used behind the chain is written by the loop. That pays where the arrays of a thread
 are in memory; where caches keep them, and lanes take the rows of a scan, only chains that end in reductions are
 rewritten.

@@ -12,15 +12,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...ir.core import Body, Exp, ForLoop, If, Loop, Param, Stm
-from ...ir.traverse import free_in_body, free_in_stm
+from ...ir.traverse import free_in_body
 from ...ir.types import Atom, Var, scalar
-from ..context.distribute import expand, expand_owned, frontier, settle
+from ..context.distribute import expand, expand_owned
 from ..context.nest import Elem, Flow, Nest, host_body
 from ..context.trace import Rule
 from ..versions.guards import guarded
 from ..versions.in_place import in_place_version
-from ..versions.parallelism import exploitable_stm
 from ..versions.rounds import rounds_version
+from .maps import distributable
 
 
 def top_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
@@ -127,10 +127,4 @@ def map_if(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
 def _interchangeable(flow: Flow, nest: Nest, stm: Stm) -> bool:
     """In a nest, invariant, with parallelism inside; if so, what it needs of the nest has been computed afterwards."""
-    if not nest.dims or not exploitable_stm(flow, stm, set()):
-        return False
-    wanted = frontier(flow, free_in_stm(stm))
-    if wanted is None:
-        return False
-    settle(flow, nest, wanted)
-    return True
+    return bool(nest.dims) and distributable(flow, nest, stm)

@@ -243,12 +243,8 @@ def _room(n: Name, k: int, limit: Linear, whole: tuple[Name, int] | None, env: E
     """d, where the limit is at least k n + d."""
     if whole == (n, k):
         return limit[1]
-    match env.value_of(Var(n)):
-        case PrimOp(Op.DIV | Op.QUOT, Prim.I64, (size, Const(_, divisor))) if divisor == k:
-            base, extra = linear(size, env)
-            return limit[1] - extra if base == limit[0] else None
-        case _:
-            return None
+    size = _divided(n, k, env)
+    return limit[1] - size[1] if size is not None and size[0] == limit[0] else None
 
 
 def _at_most(k: Name, x: Linear, offset: int, env: Env) -> bool:
@@ -369,12 +365,17 @@ def _keeps_range(base: Name, offset: int, env: Env) -> bool:
 
 
 def _is_quotient_of_size(name: Name, k: int, env: Env) -> bool:
+    size = _divided(name, k, env)
+    return size is not None and size[0] is not None and size[1] <= 0 and _is_size(size[0], env)
+
+
+def _divided(name: Name, k: int, env: Env) -> Linear | None:
+    """What a name is the quotient of, by k."""
     match env.value_of(Var(name)):
         case PrimOp(Op.DIV | Op.QUOT, Prim.I64, (size, Const(_, divisor))) if divisor == k:
-            base, extra = linear(size, env)
-            return base is not None and extra <= 0 and _is_size(base, env)
+            return linear(size, env)
         case _:
-            return False
+            return None
 
 
 def _is_size(name: Name, env: Env) -> bool:

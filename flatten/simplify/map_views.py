@@ -40,7 +40,7 @@ def reshape_of_nest(stm: Stm, env: Env) -> Stm | None:
     if inner is None or env.levels[array] != env.here or env.sharing.consumed(array):
         return None
     nest = perfect_nest(inner)
-    if nest is None or env.types[array].rank < 2 or not all(_lies_flat(xs, env) for xs in nest.arrays):
+    if nest is None or env.types[array].rank < 2 or not all(_is_flat(xs, env) for xs in nest.arrays):
         return None
     flat = [env.emit(xs.base, Reshape((size, *t.shape), xs), t.array_of(size)) for xs, t in nest.inputs()]
     names = tuple(atom.name for atom in flat if isinstance(atom, Var))
@@ -114,7 +114,7 @@ def _own_map(array: Name, env: Env) -> Stm | None:
     return None if any(map(env.sharing.consumed, moved)) else stm
 
 
-def _lies_flat(array: Name, env: Env) -> bool:
+def _is_flat(array: Name, env: Env) -> bool:
     """Whether the elements lie in row-major order, and stay what they are."""
     producer = env.producer(array)
     view = producer is not None and isinstance(producer.exp, Rearrange | Index)

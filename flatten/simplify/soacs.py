@@ -340,7 +340,7 @@ INPUT_RULES = (replace_inputs,)
 def drop_result_copies(stm: Stm, env: Env) -> Stm | None:
     r"""map (\x -> let ys = e; zs = copy ys in zs) xs  ⟶  map (\x -> let ys = e in ys) xs        [S-ResultCopy]
 
-    Where the row itself lies in memory that its thread took, and nothing is overwritten behind the copy."""
+    Where the row itself is in memory that its thread took, and nothing is overwritten behind the copy."""
     assert isinstance(stm.exp, Soac)
     f = stm.exp.map
     made = {p.name: inner for inner in f.body.stms for p in inner.pat}

@@ -96,7 +96,7 @@ def choose_calls(flow: Flow, stm: Stm) -> Choice:
 
 
 def _for_rows(flow: Flow) -> tuple[LevelRow, ...]:
-    """The levels where a row of varying length is worth a collective though it is read once: its threads load what lies
+    """The levels where a row of varying length is worth a collective though it is read once: its threads load what is
     side by side, and wait for no longer row. Blocks have too many threads for that."""
     return tuple(row for row in flow.context.machine.higher if row.level is Level.WARP)
 

@@ -180,7 +180,7 @@ def _enter(back: Sweep, loop: Loop, tape: LoopTape, state: _State) -> ForLoop:
 
 def _forward(code: Code, loop: Loop, form: ForLoop) -> None:
     """Lets the loop that goes backward go forward: no iteration needs of another more than sums, and memory is read in
-    the order in which it lies."""
+    the order in which it is stored."""
     assert isinstance(loop.form, ForLoop)
     for k, stm in enumerate(code.stms):
         if stm.pat[0].name == loop.form.index:

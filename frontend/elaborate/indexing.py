@@ -233,7 +233,7 @@ def update_value(
 def _update(
     st: Stage, target: Value, path: tuple[s.Step, ...], place: Place, value: Value, env: Env, loc: Loc, hint: str
 ) -> Value:
-    """`target` is what lies below `place`; its components are the whole arrays."""
+    """`target` is what is below `place`; its components are the whole arrays."""
     if not path:
         return _write(st, target, place, value, loc, hint)
     step, rest = path[0], path[1:]
@@ -261,7 +261,7 @@ def _under(value: Value, depth: int, change: Callable[[Value], Value]) -> Value:
 
 
 def _write(st: Stage, target: Value, place: Place, value: Value, loc: Loc, hint: str) -> Value:
-    """Replace what lies at `place`."""
+    """Replace what is at `place`."""
     if not place.dims:
         return value
     wanted = array_of([dim.count for dim in place.dims if isinstance(dim, Slice)], target)

@@ -144,7 +144,7 @@ def _unflatten(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
 def _reshaped(
     st: Stage, value: Value, outer: tuple[Atom, ...], dropped: int, row: Value, certs: Certs, loc: Loc, hint: str
 ) -> Value:
-    """`value` with its first `dropped` dimensions replaced by `outer`; `row` is what lies below them."""
+    """`value` with its first `dropped` dimensions replaced by `outer`; `row` is what is below them."""
     atoms: list[Atom] = []
     for array, type in arrays_of(value):
         result = Type(type.prim, outer + type.shape[dropped:])

@@ -85,7 +85,7 @@ def _fit_lifted(solver: Solver, types: dict[int, Ty], found: Binding) -> None:
 
 
 def _within(inner: Paths, outer: Paths) -> bool:
-    """Whether every part in `inner` lies in one of `outer`."""
+    """Whether every part in `inner` is in one of `outer`."""
     return all(any(path[: len(whole)] == whole for whole in outer) for path in inner)
 
 

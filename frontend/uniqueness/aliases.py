@@ -12,6 +12,8 @@ from ...ir.records import dataclass
 from ..source.types import Paths, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty
 
 Place = tuple[int, tuple[str, ...]]
+Places = frozenset[Place]
+Change = Callable[[Places], Places]
 GLOBAL = -1  # in place of a variable: a definition of the program, whose name is the path
 LENT = -2  # the same for one whose arrays an abstract type hides, and for what a function gives of it
 
@@ -191,37 +193,36 @@ def both(a: Alias, b: Alias) -> Alias:
 
 def without(alias: Alias, drop: Callable[[Place], bool]) -> Alias:
     """`alias` without some places: those of variables that go out of scope."""
-    match alias:
-        case Parts(fields):
-            return Parts(tuple([(name, without(part, drop)) for name, part in fields]))
-        case Function(places, arity, gives, once):
-            kept = None if once is None else frozenset(p for p in once if not drop(p))
-            return Function(frozenset(p for p in places if not drop(p)), arity, gives, kept)
-        case Shared(places):
-            return Shared(frozenset(p for p in places if not drop(p))) if places else alias
+
+    def kept(places: Places) -> Places:
+        return frozenset([p for p in places if not drop(p)])
+
+    return _with_places(alias, kept, kept)
 
 
 def moved(alias: Alias, to: dict[Place, Place]) -> Alias:
     """`alias` with some places replaced by others."""
-    match alias:
-        case Parts(fields):
-            return Parts(tuple([(name, moved(part, to)) for name, part in fields]))
-        case Function(places, arity, gives, once):
-            again = None if once is None else frozenset(to.get(p, p) for p in once)
-            return Function(frozenset(to.get(p, p) for p in places), arity, gives, again)
-        case Shared(places):
-            return Shared(frozenset(to.get(p, p) for p in places)) if places else alias
+
+    def replaced(places: Places) -> Places:
+        return frozenset([to.get(p, p) for p in places])
+
+    return _with_places(alias, replaced, replaced)
 
 
 def put_in(alias: Alias, to: dict[Place, frozenset[Place]]) -> Alias:
     """`alias` with further places beside some that it has."""
+    return _with_places(alias, lambda places: places.union(*[to.get(p, frozenset()) for p in places]), lambda p: p)
+
+
+def _with_places(alias: Alias, change: Change, change_once: Change) -> Alias:
+    """`alias` with other places; `change_once`: of those that a function may be applied to once."""
     match alias:
         case Parts(fields):
-            return Parts(tuple([(name, put_in(part, to)) for name, part in fields]))
+            return Parts(tuple([(name, _with_places(part, change, change_once)) for name, part in fields]))
         case Function(places, arity, gives, once):
-            return Function(places.union(*[to.get(p, frozenset()) for p in places]), arity, gives, once)
+            return Function(change(places), arity, gives, None if once is None else change_once(once))
         case Shared(places):
-            return Shared(places.union(*[to.get(p, frozenset()) for p in places])) if places else alias
+            return Shared(change(places)) if places else alias
 
 
 def type_at(ty: Ty, path: tuple[str, ...]) -> Ty:

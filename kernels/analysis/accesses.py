@@ -4,7 +4,7 @@ Values that a loop of the block computes anew in each iteration carry the number
 two accesses of different iterations are not taken to use the same ones.
 
 Arrays of the block's stack (`kernel_ir/shared_stack.py`) that are not there at the same time may have the same bytes.
-Where one lies depends on what is below it alone: its *place* is the sequence of the sizes of all arrays on the stack
+Where one is depends on what is below it alone: its *place* is the sequence of the sizes of all arrays on the stack
 when it was taken, and its own. Of two arrays
 
     s1 .. sm  and  s1 .. sm .. sn        are both there: their bytes are their own
@@ -46,7 +46,7 @@ Path = tuple[tuple[int, int], ...]
 
 
 Place = tuple[tuple[Poly, int], ...]
-"""Where an array of the block's stack lies: counts and sizes of elements of all below it, and its own."""
+"""Where an array of the block's stack is: counts and sizes of elements of all below it, and its own."""
 
 
 class Effect(Enum):

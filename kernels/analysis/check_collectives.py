@@ -458,7 +458,7 @@ class Walk:
             elif scope.unit is WARP and scope.indices not in (None, threads):
                 self.report(scope, text, f"{array.name} belongs to {threads} threads, the loop has others", warp)
             elif found is None or found != wanted:
-                why = f"{array.name} lies {f'as {found}' if found else 'in no matrix'}"
+                why = f"{array.name} is {f'stored as {found}' if found else 'in no matrix'}"
                 self.report(scope, text, why, f"{wanted}: the {role.value} of the product")
 
     def operator(self, scope: Scope, stm: KStm, op: kir.KLambda) -> None:

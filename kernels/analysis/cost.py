@@ -4,7 +4,7 @@ The unit is one vector instruction. Uniform code counts an instruction per opera
 group of lanes. A size that is not constant is taken as `EXTENT`, or as what is asked (`cost_at`), for loops and threads
 alike; or as a size, and then the cost is a sum of products of sizes (`cost_by_sizes`). Only the comparison of two forms
 of the same code matters. Accesses weigh by how they lie on the lanes: contiguous or uniform 1, a tile of rows
-`TILED + LINES`, else a gather. An index that is clamped lies as it does without the clamp, which only the ends of a
+`TILED + LINES`, else a gather. An index that is clamped goes as it does without the clamp, which only the ends of a
 loop have (`passes/peel_boundaries.py`). Lanes on the rows of a matrix touch 16 lines of the cache in a step, which the
 next steps find again unless the rows are so long that the lines fall on each other.
 """
@@ -233,7 +233,7 @@ def _rhs(rhs: kir.Rhs, state: _State) -> Cost:
 
 
 def _without_clamps(var: KVar, rhs: kir.Rhs, state: _State) -> None:
-    """Records how an index lies but for the ends of a loop: where the clamps in it do nothing."""
+    """Records how an index goes but for the ends of a loop: where the clamps in it do nothing."""
     if not isinstance(rhs, kir.KOp) or not rhs.prim.is_int or not isinstance(state.facts.of(var), Varying):
         return
     match rhs.op, tuple(map(state.of, rhs.args)):

@@ -14,14 +14,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
 
-from ...ir import core
 from ...ir.core import SizeParam
 from ...ir.machine import BLOCK, WARP
-from ...ir.ops import Op
 from ...ir.thresholds import Threshold
-from ...ir.types import Name, Prim, Var
-from ...ir.version_tree import Size
-from .nodes import HostBody, HostFun, HostIf, HostLoop, HostStm, Launch
+from ...ir.types import Name, Var
+from ...ir.version_tree import Size, compared_by
+from .nodes import HostBody, HostFun, HostIf, HostLoop, Launch
 
 Side = tuple[str, bool]
 """A threshold and whether its guard is taken."""
@@ -125,15 +123,4 @@ def sizes_in(body: HostBody, compared: Mapping[Name, tuple[str, ...]], path: tup
                 yield from (Size(size.name, size.default, path) for size in sizes)
                 yield from sizes_in(inner, known, path)
             case _:
-                known |= guards_of(stm, known)
-
-
-def guards_of(stm: HostStm, known: Mapping[Name, tuple[str, ...]]) -> dict[Name, tuple[str, ...]]:
-    """The thresholds behind what a statement binds, if it is a guard or a conjunction of guards."""
-    match stm.exp:
-        case core.GuardCmp(threshold):
-            return {stm.pat[0].name: (threshold,)}
-        case core.PrimOp(Op.AND, Prim.BOOL, (Var(a), Var(b))) if a in known and b in known:
-            return {stm.pat[0].name: tuple(dict.fromkeys(known[a] + known[b]))}
-        case _:
-            return {}
+                known |= compared_by(stm.pat, stm.exp, known)

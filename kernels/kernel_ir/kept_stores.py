@@ -3,7 +3,7 @@
     scan (count) carry (total) from (0) over i { x; keep; values i64 keep; op (+)
                                                  after at = before + count - 1; if keep { out[at] := x } }
 
-Its elements need not be counted one by one: what a vector keeps lies side by side.
+Its elements need not be counted one by one: what a vector keeps is side by side.
 """
 
 from __future__ import annotations

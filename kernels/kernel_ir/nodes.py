@@ -152,7 +152,7 @@ class BlockReduce:
     If `commutative`, threads may be combined in any order, in one that depends on nothing but (lo, hi) and the
     kernel's lane settings; else in ascending order of i. An empty range gives `neutral`. `is_long`: a hint that there
     are many elements for each thread. `step`: what `op` is where a thread takes in an element, if more is known
-    of that: elements come to a thread in ascending order of i. `full`: hi - lo is a multiple of the lanes' width."""
+    of that: elements come to a thread in ascending order of i."""
 
     outs: tuple[KVar, ...]
     index: KVar
@@ -165,7 +165,6 @@ class BlockReduce:
     commutative: bool
     is_long: bool = False
     step: KLambda | None = None
-    full: bool = False
 
 
 @dataclass(frozen=True, slots=True)

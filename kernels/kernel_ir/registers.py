@@ -27,7 +27,7 @@ class Distribute:
 class LoadMatrix:
     """`vars[k] = array[index + offsets[k]]`, by all threads of a warp together (`ldmatrix`), from SHARED memory: two
     or four matrices (`MATRIX` of `fragments.py`) of eight rows of 16 bytes. Thread 8·j + i of the warp names the i-th
-    row of matrix j, which begins at array[`row`]; `across`: a thread gets what lies in the transposed matrix."""
+    row of matrix j, which begins at array[`row`]; `across`: a thread gets what is in the transposed matrix."""
 
     vars: tuple[KVar, ...]
     array: KArray

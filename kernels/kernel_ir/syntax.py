@@ -49,7 +49,7 @@ FORMS: tuple[tuple[type, str], ...] = (
     (kir.Threads, "threads $index:index in $lo..$hi$unit:unit$row:hint {\n  $body:stms\n}"),
     (
         kir.BlockReduce,
-        "reduce $commutative:how$is_long:flag$full:flag $outs:mades from $neutral:operands over"
+        "reduce $commutative:how$is_long:flag $outs:mades from $neutral:operands over"
         " $index:index in $lo..$hi {\n" + _COLLECTIVE + "  $step:step\n}",
     ),
     (

@@ -16,7 +16,7 @@ from ..kernel_ir.fma import contracted_step
 from ..kernel_ir.nodes import BlockReduce, BlockScan, KLambda, Operand
 from ..llvm.convert import int_to_int
 from ..llvm.text import llvm_type
-from .control import Run, full_thread_loop, thread_loop
+from .control import Run, thread_loop
 from .memory import arena_mark, arena_release
 from .prefetch import own_places
 from .values import (
@@ -120,7 +120,7 @@ def _lanes_on(e: Lanes, prim: Prim, mask: str) -> str:
 def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run, beside: Callable[[], None]) -> Tuple:
     """`beside` is done with the values of each group, too."""
     neutral = operands(e, stm.neutral)
-    unroll = e.unroll if e.peeled or stm.full else 1
+    unroll = e.unroll if e.peeled else 1
     step = contracted_step(stm.step or stm.op, stm.body, stm.values)
     slots = [[e.code.slot(e.type(ne.prim)) for _ in range(unroll)] for ne in neutral]
     for ne, column in zip(neutral, slots, strict=True):
@@ -149,9 +149,8 @@ def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run, beside: Callable[[],
             for x, column in zip(as_varying(e, total), slots, strict=True):
                 _put(e, column, x.prim, x.texts)
 
-    loop = full_thread_loop if stm.full else thread_loop
     e.ahead = own_places(e.kernel, stm)
-    loop(e, stm.index, stm.lo, stm.hi, body, join if unroll > 1 else _nothing)
+    thread_loop(e, stm.index, stm.lo, stm.hi, body, join if unroll > 1 else _nothing)
     e.ahead = {}
     with e.shaped(e.width, 1):
         return reduce_lanes(e, stm.op, accumulators(1), False, run)
@@ -173,8 +172,7 @@ def _reduce_in_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
         so_far = read_scalars(e, neutral, slots)
         write_scalars(e, slots, combine_scalars(e, stm.op, so_far, group, run))
 
-    loop = full_thread_loop if stm.full else thread_loop
-    loop(e, stm.index, stm.lo, stm.hi, body, _nothing)
+    thread_loop(e, stm.index, stm.lo, stm.hi, body, _nothing)
     return read_scalars(e, neutral, slots)
 
 

@@ -322,20 +322,6 @@ def before_line(e: Lanes, stm: Threads) -> str | None:
     return None
 
 
-def full_thread_loop(
-    e: Lanes, index: KVar, lo: Operand, hi: Operand, body: Callable[[], None], between: Callable[[], None]
-) -> None:
-    """The same where `hi - lo` is a multiple of the lanes' width: nothing is masked."""
-    position, last = _thread_range(e, index, lo, hi)
-    e.in_threads = True
-    _groups(e, index, position, last, body)
-    between()
-    if e.unroll > 1:
-        with _vector_by_vector(e):
-            _groups(e, index, position, last, body)
-    e.in_threads = False
-
-
 def _thread_range(e: Lanes, index: KVar, lo: Operand, hi: Operand) -> tuple[str, str]:
     """The slot that counts, from `lo` on, and the end."""
     first, last = operand(e, lo), operand(e, hi)

@@ -112,7 +112,7 @@ class _Moved:
         return made
 
     def statement(self, stm: KStm) -> KStm:
-        """A statement with its access where the element lies; one that goes another way still uses row or step."""
+        """A statement with its access where the element is; one that goes another way still uses row or step."""
         match stm:
             case KLet(var, KLoad(array, index)):
                 return KLet(var, KLoad(array, self.place(index)))

@@ -132,7 +132,7 @@ class _Cutter:
         whole = Threads(rebased.index, rebased.lo, rebased.hi, rebased.body)
         cut = self.bounds(whole, middle, out, LEAST_REDUCED)
         values = tuple(map(middle.read, rebased.values))
-        inner = replace(rebased, lo=cut.a, hi=cut.b, body=body, values=values, full=False)
+        inner = replace(rebased, lo=cut.a, hi=cut.b, body=body, values=values)
         ends = self.ends(whole, cut, lambda copy: joined(copy, rebased, found))
         pieces = (*self.assigned_to(found, inner), ends)
         out.append(KIf(cut.pays, pieces, self.assigned_to(found, stm)))

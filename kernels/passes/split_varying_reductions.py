@@ -1,16 +1,13 @@
-"""Reductions of rows whose lengths are read from memory: full vectors, and what is left one by one.
+"""Reductions of rows whose lengths are read from memory, of elements that are gathered: short rows one by one.
 
-    reduce op ne (threads i in lo..hi { e })          lo or hi depends on a load
-    ⟶  acc = ne; middle = lo + W * floor((hi - lo) / W)
-        if lo < middle { acc = reduce op ne (threads i in lo..middle { e }) }
-        for i in middle..hi { acc := op acc e }
+    reduce op ne (threads i in lo..hi { .. xs[js[i]] .. })          lo or hi depends on a load
+    ⟶  if hi - lo <= W / 2 { acc = ne; for i in lo..hi { acc := op acc e } } else { as it was }
 
-with W the lanes of a vector. Such rows are mostly short, and their bounds differ from one to the next: a reduction in
-lanes alone sets up its accumulators, masks the last vector and folds the lanes for three elements as for three hundred.
-A masked load is no cheaper than the elements of it where these are few, and rows that come from memory arrive more
-slowly by masked loads than by plain ones. Here a row below W elements is plain scalar code, combined from the left;
-the order depends on (lo, hi) and W alone. It is done where an element is few operations, none expensive: else the
-masked vector is cheaper than a call for each element.
+with W the lanes of a vector. Such rows are mostly short: a reduction in lanes sets up its accumulators, masks its only
+vector and folds the lanes for three elements as for three hundred, and a masked gather is no cheaper than the elements
+of it where these are few. Where nothing is gathered, a masked load is cheaper than a loop whose length the processor
+has to guess. A short row is combined from the left; the order depends on (lo, hi) and W alone. It is done where an
+element is few operations, none expensive: else the masked vector is cheaper than a call for each element.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ MOST = 40
 
 
 def split_varying_reductions(kernel: Kernel) -> Kernel:
-    """The kernel with the last elements of rows of varying length one by one; the same one where it has none."""
+    """The kernel with short rows of varying length one by one; the same one where it has none."""
     everything = tuple(statements(kernel.body))
     if not any(isinstance(stm, BlockReduce) for stm in everything):
         return kernel
@@ -52,7 +49,7 @@ class _Splitter:
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         match stm:
-            case BlockReduce(full=False) if self.varies(stm) and is_light(stm):
+            case BlockReduce() if self.varies(stm) and gathers(stm) and is_light(stm):
                 return self.split(stm)
             case _:
                 return None
@@ -63,31 +60,26 @@ class _Splitter:
     def split(self, stm: BlockReduce) -> tuple[KStm, ...]:
         out: list[KStm] = []
         length = self.let(out, Op.MAX, self.let(out, Op.SUB, stm.hi, stm.lo), Const(Prim.I64, 0))
-        full = self.let(out, Op.AND, length, Const(Prim.I64, -self.width))
-        middle = self.let(out, Op.ADD, stm.lo, full)
         accs = [self.name("acc", o.prim) for o in stm.outs]
         out += [kir.Declare(acc, ne) for acc, ne in zip(accs, stm.neutral, strict=True)]
-        some = self.name("some", Prim.BOOL)
-        out.append(KLet(some, KOp(Op.GT, Prim.I64, (full, Const(Prim.I64, 0)))))
-        out.append(KIf(some, self.vectors(stm, middle, accs), ()))
-        rest = self.let(out, Op.SUB, length, full)
-        out.append(self.one_by_one(stm, middle, rest, accs))
+        short = self.name("short", Prim.BOOL)
+        out.append(KLet(short, KOp(Op.LE, Prim.I64, (length, Const(Prim.I64, self.width // 2)))))
+        out.append(KIf(short, (self.one_by_one(stm, length, accs),), self.vectors(stm, accs)))
         out += [KLet(o, KConvert(o.prim, o.prim, acc)) for o, acc in zip(stm.outs, accs, strict=True)]
         return tuple(out)
 
-    def vectors(self, stm: BlockReduce, middle: Operand, accs: list[KVar]) -> tuple[KStm, ...]:
-        """The elements before `middle`, in full vectors."""
+    def vectors(self, stm: BlockReduce, accs: list[KVar]) -> tuple[KStm, ...]:
+        """The elements in lanes."""
         outs = tuple(self.name(o.name, o.prim) for o in stm.outs)
-        reduction = replace(stm, outs=outs, hi=middle, full=True)
-        return (reduction, *(kir.Assign(acc, o) for acc, o in zip(accs, outs, strict=True)))
+        return (replace(stm, outs=outs), *(kir.Assign(acc, o) for acc, o in zip(accs, outs, strict=True)))
 
-    def one_by_one(self, stm: BlockReduce, middle: Operand, rest: Operand, accs: list[KVar]) -> KStm:
-        """The elements from `middle` on. Their variables are others, since these are uniform."""
+    def one_by_one(self, stm: BlockReduce, length: Operand, accs: list[KVar]) -> KStm:
+        """The elements in order. Their variables are others, since these are uniform."""
         self.fresh[0] += 1
         copy = Renamed(f".v{self.fresh[0]}", {})
         body: list[KStm] = []
         k = self.name("k", Prim.I64)
-        body.append(KLet(copy.made(stm.index), KOp(Op.ADD, Prim.I64, (middle, k), True)))
+        body.append(KLet(copy.made(stm.index), KOp(Op.ADD, Prim.I64, (stm.lo, k), True)))
         body += copy.rewritten(stm.body)
         step = contracted_step(stm.step or stm.op, stm.body, stm.values)
         lefts = [self.name("left", acc.prim) for acc in accs]
@@ -96,7 +88,7 @@ class _Splitter:
         copy.names |= dict(zip((*step.left, *step.right), (*lefts, *values), strict=True))
         body += copy.rewritten(step.body)
         body += [kir.Assign(acc, copy.read(r)) for acc, r in zip(accs, step.results, strict=True)]
-        return kir.For(k, rest, tuple(body))
+        return kir.For(k, length, tuple(body))
 
     def let(self, out: list[KStm], op: Op, x: Operand, y: Operand) -> KVar:
         var = self.name("row", Prim.I64)
@@ -106,6 +98,15 @@ class _Splitter:
     def name(self, base: str, prim: Prim) -> KVar:
         self.fresh[0] += 1
         return KVar(f"{base}.v{self.fresh[0]}", prim)
+
+
+def gathers(stm: BlockReduce) -> bool:
+    """Is an element loaded from where another one says?"""
+    body = tuple(statements(stm.body))
+    loads = {one.var.name: names(one.rhs.index) for one in body if isinstance(one, KLet) and isinstance(one.rhs, KLoad)}
+    varying = depending(body, (stm.index.name,))
+    loaded = depending(body, (name for name, index in loads.items() if index & varying))
+    return any(index & loaded for index in loads.values())
 
 
 def is_light(stm: BlockReduce) -> bool:

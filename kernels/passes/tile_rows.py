@@ -154,8 +154,8 @@ class _Tiler:
             if len(names) - len(rest) > 1 or any(self.changes(name, inside) for name in rest):
                 return None
             (start if rest == names else pitch)[rest] = c
-        lies = polynomial(pitch.items())
-        return _Row(polynomial(start.items()), lies) if step == 1 and lies and lies != constant(1) else None
+        apart = polynomial(pitch.items())
+        return _Row(polynomial(start.items()), apart) if step == 1 and apart and apart != constant(1) else None
 
     def changes(self, name: str, inside: frozenset[str]) -> bool:
         return name in inside or name in self.varying or name in self.values.mutable

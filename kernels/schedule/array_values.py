@@ -143,7 +143,7 @@ def copy_into(b: Builder, target: ArrayRef, source: Value, mode: Mode) -> None:
 
 
 def copy_points(b: Builder, target: ArrayRef, source: Value) -> None:
-    """A thread for each element; what lies in memory as one row is copied as one."""
+    """A thread for each element; what is in memory as one row is copied as one."""
     total = b.product(target.shape, "points")
     with b.threads(b.fresh("point", Prim.I64), ZERO, total) as point:
         if target.row_major and _is_one_row(source):
@@ -165,7 +165,7 @@ def _is_one_row(source: Value) -> bool:
 
 
 def flat_element(b: Builder, source: Value, point: Operand) -> Value:
-    """Element number `point` of what lies in memory as one row."""
+    """Element number `point` of what is in memory as one row."""
     if isinstance(source, ArrayRef):
         return b.let("x", source.mem.prim, kir.KLoad(source.mem, b.add(source.offset, point)))
     assert isinstance(source, ReplicateRef)

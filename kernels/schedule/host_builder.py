@@ -304,7 +304,7 @@ class HostBuilder:
     def best_layout(
         self, depth: int, build: Callable[[], Made], blocks: tuple[Atom, ...] | None = None, dims: Dims = ()
     ) -> Made:
-        """The kernel with each input read where it lies, or from a copy with another dimension innermost where that
+        """The kernel with each input read where it is, or from a copy with another dimension innermost where that
         makes the kernel clearly cheaper. An input whose rank is `depth` (loops around an access) is read once, and the
         copy counts as well. A machine with many threads counts sectors, and may change the order of `dims`."""
         if self.mapped is not None and blocks is not None:

@@ -52,7 +52,7 @@ MAKING = core.Screma | core.SegMap | core.Loop | core.If | core.Scratch | core.A
 
 def array_origins(body: Body, carried: Iterable[Name] = ()) -> dict[Name, Name]:
     """For each array a body makes, the statement's name whose memory it ends in: what is overwritten stays where it is.
-    What lies where `carried` do, which a loop around has made, is none of them."""
+    What is where `carried` do, which a loop around has made, is none of them."""
     origins: dict[Name, Name] = {}
     elsewhere = set(carried)
     for stm in body.stms:
@@ -78,7 +78,7 @@ def arrays_of_loops(body: Body) -> frozenset[Name]:
 
 
 def made_here(body: Body) -> dict[Name, Name]:
-    """`array_origins` without what lies in memory from outside."""
+    """`array_origins` without what is in memory from outside."""
     return array_origins(body, free_in_body(body))
 
 

@@ -39,7 +39,7 @@ class Shadows:
         self.known.insert(position, (array, np.zeros(array.size, np.bool_)))
 
     def of(self, array: np.ndarray) -> np.ndarray | None:
-        """The flags of `array`, a view of the shadow of the memory it lies in; None where all is initialised."""
+        """The flags of `array`, a view of the shadow of its memory; None where all is initialised."""
         where = address(array)
         position = bisect_right(self.starts, where) - 1
         if position < 0 or not array.size:

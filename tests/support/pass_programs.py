@@ -271,13 +271,16 @@ def row_scans(w: Writer) -> str:
 
 def rows_anywhere(w: Writer, reduced: bool) -> str:
     t, n = w.type("i32", "i64", "f32", "f64"), w.size()
-    lengths = np.random.default_rng(w.number(0, 999)).integers(0, 40, n)
+    source = np.random.default_rng(w.number(0, 999))
+    lengths = source.integers(0, 40, n)
     w.args += [np.concatenate([[0], np.cumsum(lengths)])[:n].astype(np.int64), lengths.astype(np.int64)]
-    w.array(t, max(1, int(lengths.sum())))
-    head = f"entry main [n][m] (starts: [n]i64) (lengths: [n]i64) (zs: [m]{t}) ="
+    count = max(1, int(lengths.sum()))
+    w.array(t, count)
+    w.args.append(source.integers(0, count, count))
+    head = f"entry main [n][m] (starts: [n]i64) (lengths: [n]i64) (zs: [m]{t}) (js: [m]i64) ="
     element = w.element(t, "z", depth=1)
     if reduced:
-        body = f"{t}.sum (map (\\k -> let z = zs[a + k] in {element}) (iota l))"
+        body = f"{t}.sum (map (\\k -> let z = zs[js[a + k]] in {element}) (iota l))"
     else:
         body = f"loop s = 0 for k < l do let z = zs[a + k] in s + {element}"
     return f"{head} map2 (\\a l -> {body}) starts lengths"

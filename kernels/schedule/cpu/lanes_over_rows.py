@@ -31,10 +31,10 @@ from ..merge_path import MERGE_PATH
 from ..soacs import is_simple
 from ..table import Schedule, Segop, Table, in_memory
 from .filters import FILTER
+from .inner_first import are_worth_it, inner_first, run_inner_first
 from .lanes_kernel import LanesKernel, launch_lanes
-from .rows_first import are_many, rows_first, run_rows_first
-from .segmap import LONG, SEGMAP, block_a_point, lanes_kernel, least_to_spread, spread_pays
-from .segred import IN_CHUNKS, IN_WIDE_CHUNKS, MANY_SEGMENTS, are_enough_to_split, can_split, split_by
+from .segmap import LONG, block_a_point, lanes_kernel, least_to_spread, spread_pays
+from .segred import IN_CHUNKS, IN_WIDE_CHUNKS, MANY_SEGMENTS
 from .segscan import SEGMENTS, scan_rows
 
 ROWS, FEW_ROWS = 64, 4
@@ -205,9 +205,8 @@ def lanes_pay(s: OfRows, found: RowLanes) -> Atom:
 ROW_LANES = Schedule("lanes over rows", run_lanes, can_be_lanes, lanes_pay)
 LYING = Schedule("rows as they lie", scan_lying, lie_to_be_scanned, are_enough, instead_of=("lanes over rows",))
 OF_ELEMENTS: Table = (ROW_LANES, IN_WIDE_CHUNKS)
-PRODUCT_FIRST = Schedule("product first", split_by(SEGMAP, OF_ELEMENTS), can_split, are_enough_to_split, OF_ELEMENTS)
-ROWS_FIRST = Schedule(
-    "rows first", lambda s, found: run_rows_first(s, found, OF_ELEMENTS), rows_first, are_many, OF_ELEMENTS
+INNER_FIRST = Schedule(
+    "inner first", lambda s, found: run_inner_first(s, found, OF_ELEMENTS), inner_first, are_worth_it, OF_ELEMENTS
 )
-SEGRED: Table = (MERGE_PATH, PRODUCT_FIRST, ROWS_FIRST, ROW_LANES, IN_CHUNKS)
+SEGRED: Table = (MERGE_PATH, INNER_FIRST, ROW_LANES, IN_CHUNKS)
 SEGSCAN: Table = (FILTER, LYING, ROW_LANES, *SEGMENTS)

@@ -316,7 +316,7 @@ def _reduce(b: Builder, block: Block, product: Product, before: list[Sums]) -> N
 
 
 def _fill(b: Builder, block: Block, panel: Panel, before: list[Sums], start: Operand, length: Operand) -> None:
-    """panel[k, j] = b(start + k, j); a thread walks along its column where that lies as a row
+    """panel[k, j] = b(start + k, j); a thread walks along its column where that is stored as a row
     (`passes/tile_rows.py`)."""
     factor = panel.factor
     if not factor.values:

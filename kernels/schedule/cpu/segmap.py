@@ -93,7 +93,7 @@ class Reduced:
 
 
 def reduction_of(s: Segop[core.SegMap]) -> Reduced | str:
-    """The segmented reduction that a map begins with, if it reads columns of what lies by rows; else why not."""
+    """The segmented reduction that a map begins with, if it reads columns of what is stored by rows; else why not."""
     names, body = s.h.names, with_columns(s.h.names, s.exp.body)
     found = reductions_in(body)
     if not found or not all(is_plain(stm) or is_reduction(stm) for stm in body.stms):
@@ -145,7 +145,7 @@ def can_pack_points(s: Points) -> LanesKernel | str:
 
 
 def are_enough_to_pack(s: Points, jammed: LanesKernel) -> Atom:
-    """What is not worth jamming as it lies (rows by rows, say) is in panels, if there are columns enough too; what is,
+    """What is not worth jamming as it is (rows by rows, say) is in panels, if there are columns enough too; what is,
     where sums are long enough to pay for the panels."""
     *_, rows, columns = s.exp.space.widths
     if jam_pays(s, jammed):

@@ -6,7 +6,6 @@ segred (i < n, j < m)     block = (i, chunk of j): partial results; a second lau
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import reduce
 
 from ....ir import core
@@ -21,10 +20,9 @@ from ..kernel_builder import ZERO, Mode
 from ..soacs import gen_soac, is_simple, put
 from ..space import bind_segment, bind_space, output, row_of, segment_screma
 from ..table import Schedule, Segop, Table, bound, in_memory, launch, run
-from .packed_panels import LEAST_COLUMNS, can_pack
 from .split_k import columns, is_narrow, looped, narrow_kernel, reads_columns
-from .streamed_rows import LARGE, can_stream, chunk_of_columns, chunks_of_rows, is_tall, streamed_kernel
-from .unroll_and_jam import ROWS, is_plain, is_reduction
+from .streamed_rows import can_stream, chunk_of_columns, chunks_of_rows, is_tall, streamed_kernel
+from .unroll_and_jam import is_plain, is_reduction
 
 MANY_SEGMENTS = 256  # from here on segments are parallelism enough
 WORK = 1.0  # of an element of a narrow matrix
@@ -42,66 +40,6 @@ class Chunked(Segop[core.SegRed]):
     length: Atom | None
     partial: list[Name]
     types: list[Type]
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """A reduction of the elements of a product as both: the product with its results, and the rest."""
-
-    outs: list[tuple[Name, Type]]
-    product: core.SegMap
-    depth: Atom
-    rest: core.SegRed
-
-
-def can_split(s: Segop[core.SegRed]) -> Split | str:
-    """The product and what reduces it, where the reduction also gives its elements; else why not."""
-    if s.exp.num_reds == len(s.stm.pat):
-        return "keeps nothing of its elements"
-    return product_first(s.h, s.exp) or "its elements are not those of a product"
-
-
-def are_enough_to_split(s: Segop[core.SegRed], split: Split) -> Atom:
-    """bool: has the product columns enough, and `ROWS` rows, or a large matrix for each?"""
-    h, (*_, rows, columns_) = s.h, s.exp.space.widths
-    many = h.choice(h.op(Op.GE, rows, i64(ROWS), base="many"), i64(LARGE), h.op(Op.MUL, columns_, split.depth), "size")
-    wide = h.choice(h.op(Op.GE, columns_, i64(LEAST_COLUMNS), base="wide"), many, i64(0), "size")
-    return h.op(Op.GE, wide, i64(LARGE), base="enough")
-
-
-def split_by(of_product: Table, table: Table) -> Callable[[Segop[core.SegRed], Split], None]:
-    """Both parts, each by a table."""
-
-    def build(s: Segop[core.SegRed], split: Split) -> None:
-        pat = tuple(Param(name, type_) for name, type_ in split.outs)
-        run(Segop(s.h, replace(s.stm, pat=pat), split.product, s.base, []), of_product)
-        run(replace(s, exp=split.rest), table)
-
-    return build
-
-
-def product_first(h: HostBuilder, exp: core.SegRed) -> Split | None:
-    """A reduction that also gives what it maps has memory of that size, so that a product may have it too.
-
-    segred (i, j) ⊙ { y = redomap ..; f(y) }    ⟶    segmap (i, j) { redomap .. }; segred (i, j) ⊙ { f(t[i, j]) }
-    """
-    stms = exp.body.stms
-    places = [k for k, s in enumerate(stms) if isinstance(s.exp, (core.Screma, core.If, core.Loop))]
-    if len(places) != 1 or len(exp.space.dims) < 2:
-        return None
-    (place,) = places
-    product, screma = stms[place], stms[place].exp
-    body = Body(stms[: place + 1], tuple(Var(p.name) for p in product.pat))
-    if not isinstance(screma, core.Screma) or not can_pack(exp.space, body):
-        return None
-    outs = [(h.names.fresh("product"), p.type.array_of(*exp.space.widths)) for p in product.pat]
-    at = tuple(Fix(Var(name)) for name in exp.space.indices)
-    loads = (
-        Stm((p,), core.Index(t, at, True), (), (), product.loc) for p, (t, _) in zip(product.pat, outs, strict=True)
-    )
-    rest = Body((*stms[:place], *loads, *stms[place + 1 :]), exp.body.result)
-    segmap = core.SegMap(exp.level, exp.space, body, tuple(p.type for p in product.pat))
-    return Split(outs, segmap, screma.width, replace(exp, body=rest))
 
 
 # ---- chunks --------------------------------------------------------------------------------------------------------
@@ -161,7 +99,7 @@ def one_width(s: Chunked) -> Atom | str:
 
 
 def launch_row(s: Chunked, width: Atom) -> None:
-    """A single column lies as a row does."""
+    """A single column is stored as a row is."""
     with s.h.supposing(width, i64(1)):
         launch_wide(s, True)
 

@@ -3,7 +3,7 @@
     segred (i < n, j < m, k < p) op { f(a[i, k], b[k, j]) }         n·m small, p long
     ⟶  block = chunk of k:
         for each tile of T indices k:
-          threads k { for j < m { panel[j, k] = b[k, j] } }           as it lies in memory, transposed
+          threads k { for j < m { panel[j, k] = b[k, j] } }           as it is in memory, transposed
           (`passes/tile_rows.py`)
           for i, for j: part[i, j] op= reduce op (threads k { f(a[i, k], panel[j, k]) })
 
@@ -39,7 +39,7 @@ LEAST_LENGTH = 1 << 12
 
 
 def reads_columns(h: HostBuilder, exp: core.SegRed) -> bool:
-    """Does a reduction that may be cut read columns of what lies in memory by rows?"""
+    """Does a reduction that may be cut read columns of what is in memory by rows?"""
     good = all(r.comm and is_simple(r.op) for r in exp.reds)
     return good and len(exp.space.dims) > 1 and bool(columns(h.builder(), exp))
 
@@ -103,7 +103,7 @@ class Column:
 
 
 def columns(b: Builder, exp: core.SegRed) -> list[Column]:
-    """The loads of a body that are columns of what lies in memory by rows."""
+    """The loads of a body that are columns of what is in memory by rows."""
     found = (_column(b, exp, stm) for stm in exp.body.stms)
     return [column for column in found if column is not None]
 

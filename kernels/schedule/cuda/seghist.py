@@ -340,7 +340,7 @@ def sum_kernel(s: Turns, parts: list[Name], cut: tuple[Atom, Atom]) -> Made:
 
 
 def mem_of(b: Builder, name: Name) -> kir.KArray:
-    """The memory of an array that the kernel takes as it lies."""
+    """The memory of an array that the kernel takes as it is."""
     ref = b.array(name)
     assert isinstance(ref, ArrayRef)
     return ref.mem

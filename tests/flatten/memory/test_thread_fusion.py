@@ -27,7 +27,7 @@ def chain(*between: str) -> tuple[int, ...]:
     return chain_at(prog.functions[0].body, len(stms) - 1, arrays=False)
 
 
-def test_what_lies_between_and_overwrites_nothing_does_not_matter() -> None:
+def test_what_is_between_and_overwrites_nothing_does_not_matter() -> None:
     assert chain() == (1, 2)
     assert chain(*SCALARS) == (1, 4)
 

@@ -211,7 +211,7 @@ def alternating(halves: int, fence: bool) -> Kernel:
     ("halves", "fence", "hazards"), [(2, True, set()), (1, True, {Kind.WAR}), (2, False, {Kind.RAW, Kind.WAR})]
 )
 def test_two_halves_need_one_barrier(halves: int, fence: bool, hazards: set[Kind]) -> None:
-    """The tracer's word: between two uses of a half lies the barrier of the other one."""
+    """The tracer's word: between two uses of a half is the barrier of the other one."""
     k = alternating(halves, fence)
     assert count_fences(k) == fence
     report = trace_kernel(k, [np.zeros(1, np.int64), np.zeros(T, np.int64)], [1], 1, TraceSettings(T, 32))

@@ -156,7 +156,7 @@ def test_a_history_is_handed_on() -> None:
     assert traced(replace(k, body=(*k.body[:1], kir.Fence(), *k.body[1:]))).is_clean
 
 
-def test_what_lies_there_is_nothing() -> None:
+def test_what_is_there_is_nothing() -> None:
     k = kernel(scope(*take(C, *own(C))), scope(*take(D, copy(D, OUT, T))))
     report = trace_kernel(k, [np.arange(T), np.zeros(T, np.int64)], [T], 1, TraceSettings(T, 2))
     assert report.counts[Kind.UNINIT] == T

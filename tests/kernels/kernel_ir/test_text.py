@@ -105,7 +105,7 @@ STATEMENTS: dict[str, tuple[KStm, ...]] = {
         kir.Threads(J, ZERO, i64(8), (kir.Threads(var("t"), ZERO, N, ()),), unit=Level.WARP),
         kir.Threads(J, ZERO, N, (LET_X,), 2, Level.BLOCK),
     ),
-    "reduce": (kir.BlockReduce((Y,), J, ZERO, N, (LET_X,), (X,), ADD, (ONE,), False, True, ADD, True),),
+    "reduce": (kir.BlockReduce((Y,), J, ZERO, N, (LET_X,), (X,), ADD, (ONE,), False, True, ADD),),
     "scan": (kir.BlockScan((Y,), (var("c", Prim.F32),), J, ZERO, N, (LET_X,), (X,), ADD, (ONE,), (ONE,), (), True),),
     "rows": (kir.RowScan((Y,), J, N, i64(7), (LET_X,), (X,), ADD, (ONE,), (kir.Store(XS, J, Y),)),),
     "atomics": (

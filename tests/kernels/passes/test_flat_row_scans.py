@@ -100,7 +100,7 @@ def newest(xss: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("m", LENGTHS)
 def test_equal_rows_have_equal_bits(m: int) -> None:
-    """Wherever a row lies, and for any number of threads; also where the last vectors are masked."""
+    """Wherever a row is, and for any number of threads; also where the last vectors are masked."""
     program = soac.compile("entry f [n][m] (xss: [n][m]f32): [n][m]f32 = map (scan (+) 0) xss")
     row = np.random.default_rng(m).standard_normal(m, np.float32) * 1e3
     n = 70_001 // max(m, 1) + 64

@@ -53,7 +53,7 @@ def test_scans_of_rows() -> None:
     assert sum(changed) > 8
 
 
-def test_nests_over_what_lies_side_by_side() -> None:
+def test_nests_over_what_is_side_by_side() -> None:
     sizes = [{"n": n, "m": m, "k": k} for n, m, k in ((3, 4, 0), (1, 1, 1), (2, 5, 2), (0, 3, 0), (-2, -3, 1))]
     changed = [len(check(kernel_of_nest(Random(number)), sizes, ["join-rows"])) for number in range(80)]
     assert sum(changed) > 20

@@ -1,4 +1,4 @@
-"""Reductions of rows whose bounds are read from memory end one element at a time, where an element is cheap;
+"""Short rows whose bounds are read from memory are reduced one by one, where elements are gathered and cheap;
 `conformance/nests/rows_of_all_lengths` has the values on every version."""
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ from soac.kernels.kernel_ir.nodes import (
     Store,
 )  # fmt: skip
 from soac.kernels.kernel_ir.traverse import statements
-from soac.kernels.lanes.module import emit
 from soac.kernels.passes.choose_lanes import LaneSettings
-from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
 from soac.kernels.passes.split_varying_reductions import split_varying_reductions
 from tests.support.kernel_interpreter import Arrays, Value, compiled, failure_of, interpret
 
@@ -52,36 +50,36 @@ def with_lanes(text: str) -> list[Kernel]:
     return [replace(kernel, lanes=lanes) for kernel in soac.compile(text).compiled.host.kernels]
 
 
-def reductions(text: str, inside: type[kir.KStm]) -> list[tuple[Kernel, BlockReduce]]:
-    """The reductions of rows in kernels whose bodies have a statement of this kind."""
-    kernels = [split_varying_reductions(kernel) for kernel in with_lanes(text)]
-    found = [(kernel, tuple(statements(kernel.body))) for kernel in kernels]
-    return [
-        (kernel, stm)
-        for kernel, stms in found
-        if any(isinstance(stm, inside) for stm in stms)
-        for stm in stms
-        if isinstance(stm, BlockReduce)
-    ]
+def changed(text: str) -> list[Kernel]:
+    """The kernels that the pass changes."""
+    return [after for kernel in with_lanes(text) if (after := split_varying_reductions(kernel)) is not kernel]
 
 
 CHEAP = rows(), rows("\\x y -> x"), rows("i64.max", "i64.lowest", "if xs[j] > 0 then j else 3")
 
 
 @pytest.mark.parametrize("text", CHEAP)
-def test_the_last_elements_of_rows_are_taken_one_by_one(text: str) -> None:
-    found = reductions(text, kir.BoundsCheck)
+def test_short_rows_are_taken_one_by_one(text: str) -> None:
+    found = changed(text)
     assert found
-    for kernel, stm in found:
-        assert stm.full
-        assert "masked.load" not in emit(all_ready((kernel,), CPU_PASSES))
+    for kernel in found:
+        choices = [stm for stm in statements(kernel.body) if isinstance(stm, kir.KIf)]
+        assert any(
+            any(isinstance(one, kir.For) for one in stm.then)
+            and any(isinstance(one, BlockReduce) for one in stm.orelse)
+            and not any(isinstance(one, BlockReduce) for one in statements(stm.then))
+            for stm in choices
+        )
 
 
 @pytest.mark.parametrize("body", ["f32.exp xs[j]", "loop x = xs[j] for i < j do x * 0.5f32"])
 def test_an_expensive_element_stays_on_lanes(body: str) -> None:
-    found = reductions(rows(body=body), kir.BoundsCheck)
-    assert found
-    assert not any(stm.full for _, stm in found)
+    assert not changed(rows(body=body))
+
+
+@pytest.mark.parametrize("row", ["f32.sum xs[off[i]:off[i + 1]]", "f32.maximum (map (* 2) xs[off[i]:off[i + 1]])"])
+def test_elements_side_by_side_stay_on_lanes(row: str) -> None:
+    assert not changed(f"entry f [n][k] (off: [n]i64) (xs: [k]f32) = tabulate (n - 1) (\\i -> {row})")
 
 
 def test_rows_of_a_matrix_stay_as_they_are() -> None:

@@ -1,4 +1,4 @@
-"""Loops that overwrite what they carry: they do so where it lies, however deep they are nested."""
+"""Loops that overwrite what they carry: they do so where it is, however deep they are nested."""
 
 from __future__ import annotations
 

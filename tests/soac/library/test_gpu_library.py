@@ -70,7 +70,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 
 def on_stand_in(folder: Path, source: str, path: Path) -> Library:
-    """A program as a library for the stand-in, which lies beside it, and a client."""
+    """A program as a library for the stand-in, which is beside it, and a client."""
     compiled = compile_prog(source, str(path), machine=CUDA, reach=Reach.ANYWHERE)
     host = targets.BASES[targets.NAMED[targets.defaults()[0]].host.triple]
     gpus = Gpus(("sm_70", "sm_90"), host, emulated)

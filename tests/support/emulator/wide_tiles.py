@@ -61,7 +61,7 @@ def tiles_in(body: Body) -> Iterator[tuple[int, frozenset[Name]]]:
 
 
 def lengths_of(fun: FunDef, wide: set[Name], each: int) -> dict[Name, int]:
-    """The sizes of a function's arguments; none if no tile lies along one of them."""
+    """The sizes of a function's arguments; none if no tile is along one of them."""
     sizes = dict.fromkeys(a.name for p in fun.params for a in p.type.shape if isinstance(a, Var))
     along = [name for name in sizes if name in wide]
     lengths = {name: GRID * each + WHOLE * (k + 1) for k, name in enumerate(along)}

@@ -183,7 +183,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         Group.FUSION,
-        "fusion with a statement that needs what lies between",
+        "fusion with a statement that needs what is between",
         "flatten/fusion/graph.py",
         "if any(not node.made.isdisjoint(consumer.free) for node in moved):",
         "if any(node.made.issuperset(consumer.free) for node in moved):",

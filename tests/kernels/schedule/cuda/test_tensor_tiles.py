@@ -253,7 +253,7 @@ def test_a_conflict_of_layouts_names_both_pitches() -> None:
     kernel = kernels_of("half")[-1]
     assert changed(kernel, lambda stm: None) == ""
     found = changed(kernel, other_fragments(role=Role.RIGHT))
-    assert "lies as a row for every 1 threads, columns for every 4; " in found
+    assert "is stored as a row for every 1 threads, columns for every 4; " in found
     assert "expected a row for every 4 threads, columns for every 1: the left of the product" in found
     assert "mma " in found
     assert "in no matrix" in changed(kernel, other_fragments(role=None))

@@ -1,5 +1,5 @@
-"""The runtime's LLVM modules: each is valid by itself; what they read of Python, NumPy and this package lies where they
-say."""
+"""The runtime's LLVM modules: each is valid by itself; what they read of Python, NumPy and this package is at
+the places that they say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions over rows that are reduced first: on sizes around those where the schedule changes."""
+"""Reductions whose points reduce something first: on sizes around those where the schedule changes."""
 
 from __future__ import annotations
 
@@ -56,19 +56,26 @@ def test_results(program: soac.Program, m: int, n: int) -> None:
     assert np.allclose(program.batches(batches, ys, w), np.exp(batches @ w).sum(1))
 
 
+PRODUCT = "map (\\x -> map (\\y -> f64.sum (map2 (*) x y)) xs) xs"
+
+
 @pytest.mark.parametrize(
-    ("body", "first"),
+    ("mode", "body", "first"),
     [
-        ("f64.sum (map (\\x -> f64.exp (f64.sum (map2 (*) x w))) xs)", True),
-        ("f64.sum (map (\\x -> 2 * f64.sum (map2 (*) x w)) xs)", False),
-        ("f64.sum (map (\\x -> f64.exp (f64.product (map2 (*) w w) * x[0])) xs)", False),
-        ("f64.sum (map (\\x -> f64.exp (f64.sum (scan (+) 0 x))) xs)", False),
+        (Mode.OUTER, "f64 = f64.sum (map (\\x -> f64.exp (f64.sum (map2 (*) x w))) xs)", True),
+        (Mode.OUTER, "f64 = f64.sum (map (\\x -> 2 * f64.sum (map2 (*) x w)) xs)", False),
+        (Mode.OUTER, "f64 = f64.sum (map (\\x -> f64.exp (f64.product (map2 (*) w w) * x[0])) xs)", False),
+        (Mode.OUTER, "f64 = f64.sum (map (\\x -> f64.exp (f64.sum (scan (+) 0 x))) xs)", False),
+        (Mode.INCREMENTAL, f"([m][m]f64, [m]f64) = let zs = {PRODUCT} in (zs, map f64.minimum zs)", True),
+        (Mode.INCREMENTAL, f"[m]f64 = map f64.minimum ({PRODUCT})", False),
     ],
-    ids=["function", "cheap", "no-row", "scan"],
+    ids=["function", "cheap", "no-row", "scan", "kept-product", "product"],
 )
-def test_applies(body: str, first: bool) -> None:
-    text = f"entry main [m][n] (xs: [m][n]f64) (w: [n]f64): f64 = {body}"
+def test_applies(mode: Mode, body: str, first: bool) -> None:
     considered: list[Considered] = []
-    flat = flat_core(compile_text(text, "rows.soac"), Mode.OUTER, CPU, False).flat
-    lower(flat, observe=lambda scheduled: considered.extend(scheduled.considered))
-    assert first is any(one.schedule == "rows first" and one.why_not is None for one in considered)
+    text = f"entry main [m][n] (xs: [m][n]f64) (w: [n]f64): {body}"
+    lower(
+        flat_core(compile_text(text, "rows.soac"), mode, CPU, False).flat,
+        observe=lambda scheduled: considered.extend(scheduled.considered),
+    )
+    assert first is any(one.schedule == "inner first" and one.why_not is None for one in considered)
