@@ -19,6 +19,7 @@ from .interleave_rows import interleave_rows
 from .join_rows import join_rows
 from .narrow_argreduce import narrow_argreduce
 from .narrow_divisions import narrow_divisions
+from .needed_rounds import needed_rounds
 from .nontemporal_stores import nontemporal_stores
 from .one_by_one import one_by_one
 from .peel_boundaries import peel_boundaries, peel_remainders
@@ -44,6 +45,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
         DIVIDE,
         ("join-rows", join_rows),
         ("forward-stores", forward_stores),
+        ("needed-rounds", needed_rounds),
         ("one-by-one", one_by_one),
         ("nontemporal-stores", nontemporal_stores),
         ("hoist-invariants", hoist_invariants),
