@@ -355,8 +355,11 @@ def _groups(
         else:
             test(e.one.ins("icmp sge", prim, code.op(f"sub {t} {last}, {i}"), str(e.lanes)))
         e.env[index.name] = Linear(prim, i, 1, True)
-        with e.masked((first_lanes(e, prim, code.op(f"sub {t} {last}, {i}")),) if masked else e.mask):
+        left = code.op(f"sub {t} {last}, {i}") if masked else ""
+        with e.masked((first_lanes(e, prim, left),) if masked else e.mask):
+            e.rest = (e.mask, convert(e.one, prim, Prim.I64, left)) if once and e.mask is not None else None
             body()
+            e.rest = None
         if not once:
             code.do(f"store {t} {code.op(f'add {t} {i}, {e.lanes}')}, ptr {position}")
 

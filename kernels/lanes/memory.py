@@ -19,6 +19,7 @@ from ..llvm.text import Code, Vec, mangled, memory_type, vector
 from .checks import OUT_OF_MEMORY, element_at, failing, report
 from .neighbours import Neighbour
 from .prefetch import LINE, fetch
+from .row_ends import is_end_in_place, store_first
 from .small_tables import looked_up, reached
 from .values import (
     ALL_ON,
@@ -166,6 +167,9 @@ def store_at(e: Lanes, array: KArray, i: LaneValue, value: LaneValue) -> None:
             e.code.do(f"store {element} {raw}, ptr {address(e, element, place.pointer, text)}, align {prim.bytes}")
         case Linear(_, _, 1 | -1, _), _:
             streams = array in e.streams and e.mask is None and e.lanes * prim.bytes >= LINE
+            if i.stride == 1 and is_end_in_place(e, array):
+                store_first(e, prim, _run_start(e, place, prim, i, 0), stored(e, value)[0])
+                return
             (_store_past_caches if streams else _store_run)(e, place, prim, i, stored(e, value))
         case _:
             pointers = _pointers(e, prim, place.pointer, vectors(e, i))

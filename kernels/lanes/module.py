@@ -26,6 +26,7 @@ from ..llvm.convert import from_memory
 from ..llvm.text import Code, Module, llvm_type, memory_type
 from .block_numbers import bind_numbers, block_numbers, first_numbers, next_numbers
 from .neighbours import neighbours
+from .row_ends import arrays_in_place
 from .small_tables import hold_tables
 from .statements import statements
 from .values import Lanes, Place, Uniform
@@ -71,6 +72,7 @@ def _working(module: Module, kernel: Kernel, streams: frozenset[KArray], shifts:
     assert shape is not None, "lanes are chosen before a kernel is printed"
     facts, dead = find_facts(kernel.body), dead_after(kernel.body)
     e = Lanes(Code(module), kernel, facts, dead, shape.width, shape.unroll, shape.peeled)
+    e.in_place = arrays_in_place(kernel)
     e.streams, e.beside = streams, neighbours(kernel) if shifts else {}
     params = _bind_parameters(e)
     _block_loop(e)

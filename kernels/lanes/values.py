@@ -101,8 +101,9 @@ class Lanes:
     """The emitter of one kernel: where code goes, how many lanes there are at this point, which are on; `ahead`: the
     indices of loads that are fetched ahead, and by how many bytes (`prefetch.py`); `beside`: for lists of statements
     the loads near other ones (`neighbours.py`); `streams`: the arrays whose whole vectors are written past the caches
-    (`passes/nontemporal_stores.py`), `streamed`: has one been; `windows`: what is known of indices, by their texts;
-    `tables`: what is looked up in registers."""
+    (`passes/nontemporal_stores.py`), `streamed`: has one been; `in_place`: those that are read and written; `rest`: the
+    mask of the last threads of a loop, fewer than lanes, and their number (`row_ends.py`); `windows`: what is known of
+    indices, by their texts; `tables`: what is looked up in registers."""
 
     code: Code
     kernel: Kernel
@@ -117,6 +118,8 @@ class Lanes:
     beside: Mapping[int, Near] = field(default_factory=dict[int, Near])
     streams: frozenset[KArray] = frozenset()
     streamed: bool = False
+    in_place: frozenset[KArray] = frozenset()
+    rest: tuple[Mask, str] | None = None
     windows: dict[tuple[str, ...], Window] = field(default_factory=dict[tuple[str, ...], Window])
     tables: dict[KArray, Table] = field(default_factory=dict["KArray", "Table"])
     found: Mapping[str, Interval] | None = None

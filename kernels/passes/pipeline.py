@@ -20,6 +20,7 @@ from .join_rows import join_rows
 from .join_writes import join_writes
 from .narrow_argreduce import narrow_argreduce
 from .narrow_divisions import narrow_divisions
+from .needed_rounds import needed_rounds
 from .nontemporal_stores import nontemporal_stores
 from .one_by_one import one_by_one
 from .peel_boundaries import peel_boundaries, peel_remainders
@@ -45,6 +46,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
         DIVIDE,
         ("join-rows", join_rows),
         ("forward-stores", forward_stores),
+        ("needed-rounds", needed_rounds),
         ("one-by-one", one_by_one),
         ("nontemporal-stores", nontemporal_stores),
         ("hoist-invariants", hoist_invariants),

@@ -88,6 +88,20 @@ def copied(w: Writer) -> str:
     return f"entry main [b][n][m] (xss: [b][n][m]{t}): [b][n][m]{t} = map (\\xs -> {table}) xss"
 
 
+def shrinking(w: Writer) -> str:
+    """Rounds over rows of which a few elements are read in the end; some of them read beyond the ends."""
+    t, b, n, low, high = w.type(), w.size(SMALL), w.size((1, *SMALL, 33)), w.number(0, 2), w.number(0, 2)
+    w.array(t, b, n)
+    w.scalar(w.size(SMALL))
+    inside = f"i + {high} < n" if low == 0 else f"i >= {low} && i + {high} < n"
+    cond = w.pick(inside, inside, f"i < k - r && {inside}", "i < k - r", f"i < n - {high} - r", "i != r")
+    new = f"let x = xs[i - {low}] let y = xs[i + {high}] in {w.element(t, 'x', 'y')}"
+    body = f"if {cond} then ({new}) else {w.pick('xs[i]', f'1{t}', 'xs[0]')}"
+    rows = f"loop xs for r < k do tabulate n (\\i -> {body})"
+    last = w.pick("ys[0]", "ys[1]", "ys[0] + ys[2]", "ys[n - 1]")
+    return f"entry main [b][n] (xss: [b][n]{t}) (k: i64): [b]{t} = map (\\xs -> let ys = {rows} in {last}) xss"
+
+
 def nests(w: Writer) -> str:
     """Loops of a block over grids, and maps over points that lie side by side."""
     t, b, n, m = w.type(), w.size(SMALL), w.size(SMALL), w.size(SMALL)
@@ -350,6 +364,7 @@ WRITERS: dict[str, Callable[[Writer], str]] = {
     "divide-warps": warps,
     "join-rows": nests,
     "forward-stores": copied,
+    "needed-rounds": shrinking,
     "one-by-one": wanderers,
     "nontemporal-stores": stores,
     "hoist-invariants": invariants,

@@ -5,13 +5,16 @@ A view of `array[i, j]` starts at data + i * stride0 + j * stride1, in bytes; a 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .....ir import core
 from .....ir.core import Fix, Slice
 from .....ir.errors import Loc
 from .....ir.scalar import DTYPES
-from .....ir.types import Atom, Const
+from .....ir.types import Atom, Const, i64
+from ....host_ir.in_frame import MOST
 from ....host_ir.nodes import HostStm, Over
 from .failure_sites import BoundsSite
 from .frame import (
@@ -163,7 +166,9 @@ def index(h: Emitter, stm: HostStm, exp: core.Index) -> None:
         found = h.backend.read(h, source.prim, address(h, source, exp.dims))
         bind_scalar(h, param.name, source.prim, found)
         return
-    target = declare_array(h, param, False)
+    *outer, last = exp.dims
+    is_row = all(isinstance(d, Fix) for d in outer) and isinstance(last, Slice) and last.stride == i64(1)
+    target = declare_array(h, param, source.dense and is_row)
     share_buffer(h, target, source)
     narrow(h, target, source, exp.dims)
 
@@ -211,7 +216,14 @@ def made(h: Emitter, stm: HostStm, shape: tuple[str, ...]) -> Array:
     """The array that a statement binds, with memory for a shape."""
     array, name = declare_array(h, stm.pat[0], True), stm.pat[0].name
     set_sizes(h, array, shape)
-    if h.loops and "soac_host_again" in h.backend.functions:
+    if name in h.in_frame:
+        slot = h.code.slot(f"[{MOST} x i64]", 64)
+        put(h, array, DATA, h.code.op(f"ptrtoint ptr {slot} to i64"))
+        counts = [int(n.value) for n in stm.pat[0].type.shape if isinstance(n, Const)]
+        steps = [math.prod(counts[k + 1 :]) * array.prim.bytes for k in range(array.rank)]
+        set_strides(h, array, tuple(map(str, steps)))
+        return array
+    if h.loops and h.backend.is_here:
         h.again.add(name)
     allocate(h, array, stm.loc, "again" if name in h.again else "scratch")
     return array
@@ -244,7 +256,11 @@ def iota(h: Emitter, stm: HostStm, exp: core.Iota) -> None:
 def replicate(h: Emitter, stm: HostStm, exp: core.Replicate) -> None:
     """A scalar or an array at every place of a shape, as a fresh array."""
     if not is_array(h, exp.value):
-        h.backend.fill(h, made(h, stm, numbers(h, exp.shape)), exp.value)
+        array = made(h, stm, numbers(h, exp.shape))
+        if stm.pat[0].name in h.in_frame:
+            store_elements(h, array, (exp.value,) * math.prod(int(n.value) for n in exp.shape if isinstance(n, Const)))
+        else:
+            h.backend.fill(h, array, exp.value)
         return
     source = operand(h, exp.value)
     array = made(h, stm, (*numbers(h, exp.shape), *sizes(h, source)))

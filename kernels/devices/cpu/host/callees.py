@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from .....ir.core import Param
 from .....ir.types import Name
+from ....host_ir.in_frame import in_frame
 from ....host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostStm
 from ....llvm.text import Code
 from ..runtime.assembly import CALLED, Status
@@ -93,6 +94,7 @@ def define(outer: Emitter, callee: Callee, emit_body: EmitBody) -> str:
         outer.backend, Code(outer.code.module), 2 + 2 * rank, outer.first_setting, far=outer.far, kernels=outer.kernels,
         settings=outer.settings, sites=outer.sites, branches=outer.branches, calls=outer.calls, callees=outer.callees,
     )  # fmt: skip
+    h.in_frame = in_frame(fun.body) if h.backend.is_here else frozenset()
     begin(h, fun)
     take(h, fun)
     emit_body(h, fun.body, ())

@@ -117,8 +117,8 @@ def loop(h: Emitter, stm: HostStm, exp: HostLoop, emit: EmitBody) -> None:
     code.label(turn)
     h.loops += 1
     emit(h, exp.body, exp.params)
-    h.loops -= 1
     next_values(h, exp, following, stm.loc)
+    h.loops -= 1
     next_turn(h, exp.form)
     for _ in turns:
         call(h, "soac_host_graph_turn", "%state")

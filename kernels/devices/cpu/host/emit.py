@@ -20,6 +20,7 @@ from .....ir.core import Param
 from .....ir.errors import NOWHERE, IRError
 from .....ir.ops import Op, can_fail
 from .....ir.types import Atom, Const, Name, Prim, Var
+from ....host_ir.in_frame import in_frame
 from ....host_ir.liveness import conjunction, dead_after
 from ....host_ir.nodes import (
     HostBody,
@@ -109,6 +110,7 @@ def function(backend: Backend, module: Module, fun: HostFun, symbol: str, far: f
     first_setting = results + sum(result_words(p.type) for p in fun.results)
     rank = highest_rank((*fun.params, *fun.results), fun.body)
     h = Emitter(backend, Code(module), 2 + 2 * rank, first_setting, far=far, callees=callees_of(fun, symbol))
+    h.in_frame = in_frame(fun.body) if backend.is_here else frozenset()
     open_calls(h)
     bind_params(h, fun)
     emit_body(h, fun.body, ())
@@ -117,7 +119,7 @@ def function(backend: Backend, module: Module, fun: HostFun, symbol: str, far: f
     texts = [define(h, callee, emit_body) for callee in h.callees.values()]
     record = setting_word(first_setting, len(h.settings))
     frame = record + max([backend.record, *(1 + len(recorded(site)) for site in h.sites)])
-    finish(h, frame)
+    finish(h, fun, frame)
     texts.append(f'define i64 @"{symbol}"(ptr %state) #0 {{\nentry:\n{h.code.text()}}}\n')
     words = frame + h.descriptors * h.words
     numbered = tuple(h.kernels), tuple(h.settings), tuple(h.sites), tuple(h.branches), tuple(h.calls)
@@ -188,13 +190,15 @@ def give_results(h: Emitter, fun: HostFun, at: int) -> None:
         at += result_words(param.type)
 
 
-def finish(h: Emitter, frame: int) -> None:
+def finish(h: Emitter, fun: HostFun, frame: int) -> None:
     """Frame, table and record at the beginning; the one way out at the end."""
     code, size = h.code, 8 * h.descriptors * h.words
     code.do("store i64 0, ptr %status")
     code.jump("leave")
     code.label("leave")
     call(h, "soac_host_release_all", "%frame", str(h.descriptors), str(h.words))
+    if h.backend.is_here and any(isinstance(stm.exp, HostLoop) for body in fun.bodies for stm in statements(body)):
+        call(h, "soac_host_end", "%state")
     code.do(f"ret i64 {code.op('load i64, ptr %status')}")
     code.module.declare("llvm.memset.p0.i64", "void", ("ptr", "i8", "i64", "i1"))
     code.entry[:0] = [

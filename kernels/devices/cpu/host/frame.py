@@ -44,11 +44,13 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """What of host programs depends on the device. `functions`: of its runtime, which are called `soac_NAME_..` there;
-    `record`: words of a failure record; `read` gives what is at an address and `write` changes it; `fill` writes a
-    scalar to all of an array, `constants` bytes; `launch` launches a kernel, `end` waits for what a call began."""
+    """What of host programs depends on the device. `is_here`: kernels use the memory of the host program; `functions`:
+    of its runtime, which are called `soac_NAME_..` there; `record`: words of a failure record; `read` gives what is at
+    an address and `write` changes it; `fill` writes a scalar to all of an array, `constants` bytes; `launch` launches a
+    kernel, `end` waits for what a call began."""
 
     name: str
+    is_here: bool
     functions: Mapping[str, tuple[str, tuple[str, ...]]]
     record: int
     read: Callable[[Emitter, Prim, str], str]
@@ -75,7 +77,7 @@ class Emitter:
     calls whose last scalar holds. `guards`: the thresholds behind a condition; `branches`: those behind the branches
     that guards decide, by number; `calls`: the places of calls, by number; `what`: the arrays that the statement at
     hand makes, in words; `loops`: how many loops are around it; `again`: the arrays that take the memory that they had
-    in the iteration before."""
+    in the iteration before; `in_frame`: those that have memory in the frame."""
 
     backend: Backend
     code: Code
@@ -97,6 +99,7 @@ class Emitter:
     what: str = ""
     loops: int = 0
     again: set[Name] = field(default_factory=set[Name])
+    in_frame: frozenset[Name] = frozenset()
 
     @property
     def one(self) -> Vec:
@@ -234,14 +237,17 @@ def ask(h: Emitter, name: str, *args: str) -> str:
 
 def release(h: Emitter, array: Array) -> None:
     """Give the reference to the buffer back, if there is one; the descriptor holds none then."""
-    call(h, "soac_host_release", array.pointer)
+    if h.loops and h.backend.is_here:
+        call(h, "soac_host_spare", "%state", array.pointer)
+    else:
+        call(h, "soac_host_release", array.pointer)
 
 
 def forget(h: Emitter, name: Name) -> None:
     """What was used last: its memory is given back, or put by for the next iteration."""
     if name in h.again:
         call(h, "soac_host_put_by", h.arrays[name].pointer)
-    else:
+    elif name not in h.in_frame:
         release(h, h.arrays[name])
 
 

@@ -56,6 +56,7 @@ def constants(h: Emitter, array: Array, data: bytes) -> None:
 
 CPU = Backend(
     name="host",
+    is_here=True,
     functions=FUNCTIONS,
     record=RECORD,
     read=lambda h, prim, at: read_scalar(h, prim, pointer(h, at)),

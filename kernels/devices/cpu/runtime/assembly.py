@@ -66,7 +66,9 @@ class Word:
     CALLS = 18  # the number of the call
     CODE = 19  # the code for a launch that has asked
     SPENT = 20  # how long that took, in nanoseconds
-    FIRST = 21  # what follows
+    SPARED = 21  # how many buffers are put by for the next that is asked for,
+    SPARES = 22  # which are these (`memory.ll`)
+    FIRST = SPARES + 4  # what follows
 
 
 CALLED = -(1 << 62)
@@ -95,6 +97,7 @@ MEMORY = {
     "LIMIT": 1 << 32,  # bytes of free buffers that are kept; what exceeds them goes back to the system
     "HUGE": 1 << 22,  # bytes from which memory is asked for in large pages: first touches cost less
     "LARGE": 1 << 16,  # bytes of buffers that begin at quarters of a page, in the order 0, 2, 1, 3
+    "MOST_SPARES": Word.FIRST - Word.SPARES,
     "SPARE": 2 * 4096 + 127, "IN_PAGE": 4096 - 1, "HALF": 4096 // 2, "QUARTER": 4096 // 4,
 }  # fmt: skip
 

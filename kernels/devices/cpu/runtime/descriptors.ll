@@ -25,12 +25,15 @@ define void @soac_host_alias(ptr %target, ptr %source, i64 %rank) {
   call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %source, i64 (add i64 (mul i64 %rank, 16), 16), i1 false)
   %buffer = load ptr, ptr %source
   ret void if icmp eq ptr %buffer, null
-  %old = atomicrmw add ptr %buffer, i64 1 monotonic
+  store i64 (add i64 (load i64, ptr %buffer), 1), ptr %buffer
 }
 
 ; target = source, which is left empty.
 define void @soac_host_move(ptr %target, ptr %source, i64 %rank) {
-  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %source, i64 (add i64 (mul i64 %rank, 16), 16), i1 false)
+  %words = add i64 (mul i64 %rank, 2), 2
+  for %k < %words {
+    store i64 (load i64, ptr %source[%k]), ptr %target[%k]
+  }
   store ptr null, ptr %source
 }
 
@@ -80,8 +83,7 @@ define i64 @soac_host_scratch(ptr %state, ptr %array, i64 %rank, i64 %element) {
 define i64 @soac_host_over(ptr %state, ptr %array, ptr %other, i64 %rank, i64 %element) {
   %buffer = load ptr, ptr %other
   goto %new if icmp eq ptr %buffer, null
-  %references = load atomic i64, ptr %buffer acquire, align 8
-  goto %new if icmp ne i64 %references, 1
+  goto %new if icmp ne i64 (load i64, ptr %buffer), 1
   %bytes = call i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element)
   %sizes = getelementptr %Array, ptr %array, i32 0, i32 $Array.sizes$
   %others = getelementptr %Array, ptr %other, i32 0, i32 $Array.sizes$

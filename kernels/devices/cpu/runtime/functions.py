@@ -45,6 +45,8 @@ SHARED: dict[str, tuple[str, tuple[str, ...]]] = {
 FUNCTIONS = {
     **SHARED,
     "soac_host_put_by": ("void", ("ptr",)),
+    "soac_host_spare": ("void", ("ptr", "ptr")),
+    "soac_host_end": ("void", ("ptr",)),
     "soac_host_again": ("i64", ("ptr", "ptr", "i64", "i64")),
     "soac_host_over": ("i64", ("ptr", "ptr", "ptr", "i64", "i64")),
     "soac_host_set": ("void", ("i64", "i64", "i64")),

@@ -2,7 +2,8 @@
 ;
 ; A buffer has a header in front: how many descriptors (descriptors.ll) refer to it; its size class, or the next free
 ; buffer while it is free itself; its capacity; what the system gave. Sizes are rounded up to an eighth of their power of
-; two, and there is a free list for each.
+; two, and there is a free list for each. References are counted without atomic instructions: those of a call are its thread's
+; alone, and a buffer that it gives away has one owner.
 ;
 ; The system puts large buffers at the same place of a page. Where the addresses of a load and of a store before it agree
 ; in their last 12 bits, a processor takes them for one place, and the load waits: so buffers begin at places that differ.
@@ -59,10 +60,29 @@ define ptr @soac_host_data(ptr %buffer) {
 
 ; A buffer of %bytes bytes, counted once; null if there is no memory.
 define ptr @soac_host_take(ptr %state, i64 %bytes) {
+  %spared = load i64, ptr %state[$SPARED_WORD$]
+spare:
+  %left = phi i64 [ %spared, %entry ], [ %at, %look ]
+  goto %ask if icmp eq i64 %left, 0
+look:
+  %at = sub i64 %left, 1
+  %place = getelementptr i64, ptr %state, i64 (add i64 %at, $SPARES_WORD$)
+  %put_by = load ptr, ptr %place
+  %room = load i64, ptr %put_by->Buffer.capacity
+  %unsuited = or i1 (icmp ult i64 %room, %bytes), (icmp ugt i64 (lshr i64 %room, 4), %bytes)
+  goto %spare if %unsuited
+use:
+  %last = sub i64 %spared, 1
+  store i64 %last, ptr %state[$SPARED_WORD$]
+  %top = add i64 %last, $SPARES_WORD$
+  store ptr (load ptr, ptr %state[ptr %top]), ptr %place
+  store i64 1, ptr %put_by
+  ret ptr %put_by
+ask:
   %size = call i64 @llvm.umax.i64(i64 %bytes, i64 64)
   %shift = sub i64 60, (call i64 @llvm.ctlz.i64(i64 %size, i1 true))
-  %top = sub i64 (add i64 %size, (shl i64 1, %shift)), 1
-  %units = lshr i64 %top, %shift
+  %rounded = sub i64 (add i64 %size, (shl i64 1, %shift)), 1
+  %units = lshr i64 %rounded, %shift
   %capacity = shl i64 %units, %shift
   %class = add i64 (shl i64 %shift, 3), %units
   call void @enter()
@@ -107,8 +127,9 @@ made:
 
 ; One reference less; without any, the buffer goes back to its list.
 define i64 @soac_host_drop(ptr %buffer) {
-  %old = atomicrmw sub ptr %buffer, i64 1 acq_rel
-  ret i64 0 if icmp ne i64 %old, 1
+  %left = sub i64 (load i64, ptr %buffer), 1
+  store i64 %left, ptr %buffer
+  ret i64 0 if icmp ne i64 %left, 0
   %class_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.class$
   %capacity = load i64, ptr %buffer->Buffer.capacity
   %place = getelementptr ptr, ptr @lists, i64 (load i64, ptr %class_place)
@@ -126,13 +147,39 @@ return:
   ret i64 0
 }
 
+; Release a descriptor in a loop: a small buffer without references is what the next iteration asks for.
+define void @soac_host_spare(ptr %state, ptr %array) {
+  %buffer = load ptr, ptr %array
+  ret void if icmp eq ptr %buffer, null
+  %spared = load i64, ptr %state[$SPARED_WORD$]
+  %large = icmp ugt i64 (load i64, ptr %buffer->Buffer.capacity), $LARGE$
+  goto %drop if icmp ne i64 (load i64, ptr %buffer), 1 || icmp eq i64 %spared, $MOST_SPARES$
+  goto %drop if %large
+  store ptr null, ptr %array
+  %at = add i64 %spared, $SPARES_WORD$
+  store ptr %buffer, ptr %state[%at]
+  store i64 (add i64 %spared, 1), ptr %state[$SPARED_WORD$]
+  ret void
+drop:
+  call void @soac_host_release(ptr %array)
+}
+
+; Give back what loops have put by.
+define void @soac_host_end(ptr %state) {
+  %spared = load i64, ptr %state[$SPARED_WORD$]
+  store i64 0, ptr %state[$SPARED_WORD$]
+  for %k < %spared {
+    %at = add i64 %k, $SPARES_WORD$
+    %dropped = call i64 @soac_host_drop(ptr (load ptr, ptr %state[%at]))
+  }
+}
+
 ; Release a descriptor whose memory an iteration has made, for the next one: what is small, and what nothing else refers
 ; to, stays in it.
 define void @soac_host_put_by(ptr %array) {
   %buffer = load ptr, ptr %array
   ret void if icmp eq ptr %buffer, null
-  %references = load atomic i64, ptr %buffer monotonic, align 8
-  ret void if and i1 (icmp eq i64 %references, 1), (icmp ule i64 (load i64, ptr %buffer->Buffer.capacity), $LARGE$)
+  ret void if and i1 (icmp eq i64 (load i64, ptr %buffer), 1), (icmp ule i64 (load i64, ptr %buffer->Buffer.capacity), $LARGE$)
   call void @soac_host_release(ptr %array)
 }
 

@@ -51,7 +51,7 @@ show:
   ret ptr null if icmp eq ptr %seen, null
   %capsule = call ptr @PyCapsule_New(ptr %buffer, ptr null, ptr @shown_no_more)
   goto %forget if icmp eq ptr %capsule, null
-  %old = atomicrmw add ptr %buffer, i64 1 monotonic
+  store i64 (add i64 (load i64, ptr %buffer), 1), ptr %buffer
   %set = call ptr @soac_host_numpy(i64 $PyArray_SetBaseObject$)
   goto %forget if icmp slt i32 (call i32 %set(ptr %seen, ptr %capsule)), 0
   ret ptr %seen

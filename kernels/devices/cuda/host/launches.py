@@ -72,6 +72,7 @@ def cuda_backend(kernels: Mapping[str, Kernel], bounds: Mapping[str, Poly]) -> B
     known = Launching(kernels, {name: StackSizes.of(kernel) for name, kernel in kernels.items()}, bounds)
     return Backend(
         name="cuda",
+        is_here=False,
         functions=CUDA_FUNCTIONS,
         record=RECORD,
         read=read,

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import soac
+from soac.kernels.devices.cpu.runtime.assembly import Word
 from soac.kernels.devices.cpu.runtime.functions import FUNCTIONS, runtime
 
 PAGE = 4096
@@ -45,6 +46,7 @@ def test_buffers_of_all_sizes_come_and_go() -> None:
 TYPES = {"void": None, "ptr": ctypes.c_void_p, "i64": ctypes.c_int64}
 CAPACITY = 2
 """The word of a buffer's header."""
+STATE = (ctypes.c_int64 * Word.FIRST)()
 
 
 def function(name: str) -> Callable[..., int]:
@@ -63,8 +65,40 @@ def test_the_memory_of_the_turn_before_is_large_enough(sizes: list[int], width: 
     for size in sizes:
         array[2], before = size, array[0]
         kept = before and ctypes.c_int64.from_address(before + 8 * CAPACITY).value >= size * width
-        assert again(None, array, 1, width) == 0
+        assert again(STATE, array, 1, width) == 0
         assert ctypes.c_int64.from_address(array[0] + 8 * CAPACITY).value >= size * width
         assert not kept or array[0] == before
         put_by(array)
     release(array)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from([0, 1, 8, 9, 80, 1 << 10, 1 << 14, 1 << 20]))))
+def test_what_loops_put_by_is_taken_once(steps: list[tuple[int, int]]) -> None:
+    """Six arrays that are made and released in some order: no two have the same memory, and all have room."""
+    scratch, spare, end = map(function, ("soac_host_scratch", "soac_host_spare", "soac_host_end"))
+    arrays = [(ctypes.c_int64 * 4)() for _ in range(6)]
+    for k, size in steps:
+        spare(STATE, arrays[k])
+        assert arrays[k][0] == 0
+        arrays[k][2] = size
+        assert scratch(STATE, arrays[k], 1, 8) == 0
+        assert ctypes.c_int64.from_address(arrays[k][0] + 8 * CAPACITY).value >= 8 * size
+        live = [array[0] for array in arrays if array[0]]
+        waiting = list(STATE[Word.SPARES : Word.SPARES + STATE[Word.SPARED]])
+        assert len({*live, *waiting}) == len(live) + len(waiting)
+    for array in arrays:
+        spare(STATE, array)
+    end(STATE)
+    assert STATE[Word.SPARED] == 0
+
+
+def test_loops_take_the_buffer_that_they_put_by_last() -> None:
+    scratch, spare, end = map(function, ("soac_host_scratch", "soac_host_spare", "soac_host_end"))
+    array = (ctypes.c_int64 * 4)(0, 0, 10, 0)
+    assert scratch(STATE, array, 1, 8) == 0
+    buffer = array[0]
+    spare(STATE, array)
+    assert scratch(STATE, array, 1, 8) == 0
+    assert array[0] == buffer
+    spare(STATE, array)
+    end(STATE)
