@@ -167,8 +167,9 @@ def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size])
 
 def _is_seen(solver: Solver, size: Size, mark: int) -> bool:
     """Whether a size speaks of nothing that came up after `mark`."""
-    names = solver.names_in(size)
-    return isinstance(size, SizeConst) or (bool(names) and max(names) <= mark)
+    names = solver.names_in(size).values()
+    older = [name.id <= mark or (is_unknown(name) and solver.age(name) <= mark) for name in names]
+    return isinstance(size, SizeConst) or (bool(older) and all(older))
 
 
 def _may_be(solver: Solver, size: int, passed: list[tuple[int, Size]], own: dict[int, Size]) -> tuple[Size, ...]:
