@@ -182,9 +182,10 @@ class Known:
     and that only elements of the nest stand for: the last of these to be used may have the array itself. `varying`:
     whether parallelism of varying width is flattened, `mixed` whether there is other parallelism beside it. For that,
     `coordinates` are the indices of nests around a flat one, `segments` the descriptors made, `rows` the arrays of
-    varying width that are segments of flat data. `checked_rows`: the checks made of rows that kernels do not look at
-    where they are empty, by the order of the deferred statement. `in_rounds`: whether there is a version in which
-    one collective goes through the rounds of a loop around. `numbers`: arrays that number their elements."""
+    varying width that are segments of flat data. `checked_rows`: the checks made of rows, and of assertions, that
+    kernels without points do not look at, by the order of the deferred statement. `in_rounds`: whether there is a
+    version in which one collective goes through the rounds of a loop around. `numbers`: arrays that number their
+    elements."""
 
     types: dict[Name, Type]
     consumed: set[Name]

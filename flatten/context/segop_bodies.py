@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from ...ir.basic import whole
 from ...ir.core import (
+    Assert,
     Body,
     Convert,
     Copied,
@@ -118,7 +119,7 @@ def seg_body(flow: Flow, dims: tuple[Dim, ...], inner: Body) -> SegBody:
     needed = needs(flow, free_in_body(inner))
     if not needed.places:
         for deferred in needed.stms:
-            _check_empty_rows(flow, dims, deferred)
+            _check_before(flow, dims, deferred)
     again = [deferred.stm for deferred in needed.stms]
     overwritten = overwritten_in(Body((*again, *inner.stms), inner.result))
     loads = [stm for name, elem in needed.loads.items() for stm in load(flow, name, elem, overwritten, flow.output.loc)]
@@ -131,22 +132,22 @@ def seg_body(flow: Flow, dims: tuple[Dim, ...], inner: Body) -> SegBody:
     return SegBody(space, rewrite_body(body, renaming))
 
 
-def _check_empty_rows(flow: Flow, dims: tuple[Dim, ...], row: Deferred) -> None:
-    """A row that may be out of bounds, and that a kernel over more dimensions would not even look at where these have
-    no point, is checked before: the statement at hand relies on that.
+def _check_before(flow: Flow, dims: tuple[Dim, ...], row: Deferred) -> None:
+    """An assertion, or a row that may be out of bounds, that a kernel over more dimensions would not even look at where
+    these have no point, is checked before: the statement at hand relies on that.
 
     let row = xss[i] in segmap (i < n, j < m) { .. row[j] .. }
         ⟶  if m <= 0 then segred (i < n) and { assert 0 ≤ i < |xss| } else true;  segmap ..
     """
     exp, outer, deeper = row.stm.exp, dims[: row.depth], [width for _, width in dims[row.depth :]]
-    if not isinstance(exp, Index) or exp.safe or not row.stm.pat[0].type.shape or not deeper:
-        return
-    if all(isinstance(width, Const) and width.value > 0 for width in deeper):
+    is_row = isinstance(exp, Index) and not exp.safe and bool(row.stm.pat[0].type.shape)
+    if not (is_row or isinstance(exp, Assert)) or all(isinstance(w, Const) and w.value > 0 for w in deeper):
         return
     cert = flow.known.checked_rows.get(row.order)
     if cert is None:
         checks: list[Stm] = []
-        good = checked_part(flow, checks, row.stm, flow.known.types[exp.array])
+        array = flow.known.types[exp.array] if isinstance(exp, Index) else None
+        good = checked_part(flow, checks, row.stm, array) if array is not None else (row.stm.pat[0].name,)
         all_good = flow.fresh_param("good", BOOL)
         checks.append(Stm((all_good,), Copied(Const(Prim.BOOL, True)), good, (), row.stm.loc))
         body = Body(tuple(checks), (Var(all_good.name),))

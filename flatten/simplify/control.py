@@ -7,6 +7,7 @@ An *expansion* replaces a statement by others, before its bodies are looked at; 
 from __future__ import annotations
 
 from collections import ChainMap
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ...ir.basic import whole
@@ -14,14 +15,19 @@ from ...ir.core import (
     Body,
     Convert,
     Copied,
+    Copy,
     Fix,
     ForLoop,
     GuardCmp,
     If,
+    Index,
     Loop,
     Param,
     PrimOp,
+    Rearrange,
+    Reshape,
     Scratch,
+    Screma,
     Slice,
     Stm,
     Update,
@@ -29,7 +35,7 @@ from ...ir.core import (
 )
 from ...ir.ops import Op, can_fail, is_short
 from ...ir.traverse import bodies, free_in_stm
-from ...ir.types import Atom, Const, Prim, Type, Var, scalar
+from ...ir.types import Atom, Const, Name, Prim, Type, Var, scalar
 from ..aliasing.regions import form_of, minus
 from .env import Env
 from .scalars import FALSE, TRUE
@@ -141,19 +147,34 @@ def forget_first_values(stm: Stm, env: Env) -> list[Stm] | None:
     """loop y = ys for i < n do .. y with [i] = e  ⟶  loop y = scratch [n] for i < n do ..        [S-LoopOverwrites]
 
     All elements are overwritten, in order or backwards, and none is read. Parallel rounds of the host may be made in
-    batches, each of which copies what it goes on with: such loops keep their values."""
+    batches, each of which copies what it goes on with: such loops keep their values. Of the first values the loop still
+    relies on what was checked for their number."""
     match stm.exp:
         case Loop(params, inits, ForLoop(_, _, Prim.I64), body) as loop:
             if not env.in_thread and any(bodies(inner.exp) for inner in body.stms):
                 return None
         case _:
             return None
-    starts = list(inits)
+    starts, certs = list(inits), dict.fromkeys(stm.certs)
     for k, (param, init) in enumerate(zip(params, inits, strict=True)):
         if param.type.shape and not isinstance(env.definition(init), Scratch) and _is_overwritten(loop, k, env):
             type_ = env.type_of(init)
             starts[k] = env.emit(param.name.base, Scratch(type_), type_)
-    return [replace(stm, exp=replace(loop, inits=tuple(starts)))] if starts != list(inits) else None
+            certs.update(dict.fromkeys(_checks_of(init, env)))
+    changed = replace(stm, exp=replace(loop, inits=tuple(starts)), certs=tuple(certs))
+    return [changed] if starts != list(inits) else None
+
+
+def _checks_of(array: Atom, env: Env) -> Iterator[Name]:
+    """The checks that an array relies on, and the arrays that it has its size of."""
+    stm = env.producer(array.name) if isinstance(array, Var) else None
+    if stm is None:
+        return
+    yield from stm.certs
+    if isinstance(stm.exp, Copied | Copy | Index | Rearrange | Reshape | Screma):
+        for name in sorted(free_in_stm(stm), key=lambda name: name.tag):
+            if env.types[name].shape:
+                yield from _checks_of(Var(name), env)
 
 
 def _is_overwritten(loop: Loop, k: int, env: Env) -> bool:

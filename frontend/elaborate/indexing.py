@@ -170,9 +170,7 @@ def _slice_strided(st: Stage, size: Atom, bounds: Bounds, outside: Parts, loc: L
     last = end or _choose(st, backwards, i64(-1), size, loc)
     nonzero = _compare(st, Op.NE, stride, i64(0), loc)
     divisor = _choose(st, nonzero, stride, i64(1), loc)
-    sign = prim_op(st, Op.SGN, Prim.I64, (stride,), loc)
-    span = _sub(st, _add(st, _sub(st, last, first, loc), divisor, loc), sign, loc)
-    count = prim_op(st, Op.QUOT, Prim.I64, (span, divisor), loc, "count")
+    count = _steps(st, _sub(st, last, first, loc), prim_op(st, Op.SGN, Prim.I64, (stride,), loc), divisor, loc)
     reached = _add(st, first, prim_op(st, Op.MUL, Prim.I64, (_sub(st, count, i64(1), loc), stride), loc), loc)
     dim = Slice(first, count, stride)
     if st.unsafe:
@@ -189,6 +187,12 @@ def _slice_strided(st: Stage, size: Atom, bounds: Bounds, outside: Parts, loc: L
     inside += [_compare(st, Op.LE, i64(0), first, loc), _compare(st, Op.LT, first, size, loc)]
     certs = emit_assert(st, nonzero, "R0101", (*outside, ": a stride is not 0"), loc)
     return dim, _check_slice(st, [along, *inside], certs, dim, outside, loc)
+
+
+def _steps(st: Stage, span: Atom, last: Atom, step: Atom, loc: Loc) -> Atom:
+    """How many steps begin in a span that ends `last` before its end; no sum is larger than the span."""
+    whole = prim_op(st, Op.DIV, Prim.I64, (_sub(st, span, last, loc), step), loc)
+    return prim_op(st, Op.ADD, Prim.I64, (whole, i64(1)), loc, "count")
 
 
 def _choose(st: Stage, cond: Atom, yes: Atom, no: Atom, loc: Loc, prim: Prim = Prim.I64) -> Atom:
@@ -345,12 +349,10 @@ def _stepped_range(
     step = _sub(st, next_one, first, loc)
     downwards: Atom = _compare(st, Op.LT, step, i64(0), loc)
     size = prim_op(st, Op.ABS, Prim.I64, (step,), loc)
-    nonzero = _compare(st, Op.NE, step, i64(0), loc)
+    nonzero = _compare(st, Op.LT, i64(0), size, loc)  # so that -2^63 is no step
     divisor = _choose(st, nonzero, size, i64(1), loc)
     distance = _choose(st, downwards, _sub(st, first, last, loc), _sub(st, last, first, loc), loc)
-    extra = i64(1) if kind is RangeEnd.THROUGH else i64(0)
-    span = _add(st, _sub(st, _add(st, distance, extra, loc), i64(1), loc), divisor, loc)
-    count = prim_op(st, Op.QUOT, Prim.I64, (span, divisor), loc, "count")
+    count = _steps(st, distance, i64(0 if kind is RangeEnd.THROUGH else 1), divisor, loc)
     if st.unsafe:
         return count, ()
     direction = {

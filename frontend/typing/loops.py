@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from ...ir.errors import Label, Loc
 from ..source import syntax as s
-from ..source.types import BOOL, Size, SizeVar, TArray, TRecord, TVar, Ty
+from ..source.types import BOOL, Size, SizeConst, SizeVar, TArray, TRecord, TVar, Ty
 from .bindings import bind_sizes, check_covers
 from .constraints import INTS, needs_prim
 from .errors import bound_twice, fault
@@ -19,6 +19,7 @@ from .unify import Solver
 from .unknowns import deeper
 
 CHANGES = "each turn of the loop changes this size"
+Becomes = tuple[Size, tuple[Size, ...]]
 DIFFER = "the loop needs that two dimensions of its parameter stay equal, and gives them different sizes"
 
 
@@ -45,10 +46,13 @@ def infer_loop(work: Work, exp: s.Loop) -> Ty:
     fresh: dict[int, Size] = {}
     for var, _ in sizes:
         if var.id in changing:
-            label = _changed_at(work.solver, exp.body, changing[var.id])
+            after, some = changing[var.id]
+            label = _changed_at(work.solver, exp.body, after)
             inside = work.solver.existential(label)
             work.solver.bound_sizes[var.id] = inside
-            fresh[inside.id] = work.exists(exp.id, label.loc, label.text)
+            made = fresh[inside.id] = work.exists(exp.id, label.loc, label.text)
+            if all(_is_seen(work.solver, one, mark_id) for one in some):
+                work.solver.joined[made.id] = some
     _start_sizes(work, exp, init, ty, sizes, fresh.keys())
     result = hide(work, ty, ids | bound.ids, {}, exp.id, exp.loc)
     return work.record(exp.id, work.solver.replace_sizes(result, fresh))
@@ -128,10 +132,11 @@ def _loop_form(work: Work, form: s.ForLess | s.ForIn | s.While, over: Ty | None,
             work.expect(BOOL, work.exp(cond), cond.loc, "condition of a loop")
 
 
-def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size]) -> dict[int, Size]:
+def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size]) -> dict[int, Becomes]:
     """Unify the loop parameter with the body; gives those of its sizes (`own`, with their first values) that change,
-    with what the body makes of them. What branches choose among sizes that stay is such a size too. A size may turn out
-    to be another one behind its first dimension: that is looked at again."""
+    with what the body makes of them, and all that they may become so. What branches, or turns of an inner loop, choose
+    among sizes that stay is such a size too. A size may turn out to be another one behind its first dimension: that is
+    looked at again."""
     solver = work.solver
 
     def close(before: Size, after: Size) -> None:
@@ -157,7 +162,29 @@ def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size])
         if size not in changing and isinstance(after, SizeVar) and after.id in solver.joined
     }
     work.guarded(lambda: _agree(solver, passed, changing), ty, body, exp.body.loc, "body of a loop", [label])
-    return {size: after for size, after in passed if size in changing}
+    return {size: (after, _may_be(solver, size, passed, own)) for size, after in passed if size in changing}
+
+
+def _is_seen(solver: Solver, size: Size, mark: int) -> bool:
+    """Whether a size speaks of nothing that came up after `mark`."""
+    names = solver.names_in(size).values()
+    older = [name.id <= mark or (is_unknown(name) and solver.age(name) <= mark) for name in names]
+    return isinstance(size, SizeConst) or (bool(older) and all(older))
+
+
+def _may_be(solver: Solver, size: int, passed: list[tuple[int, Size]], own: dict[int, Size]) -> tuple[Size, ...]:
+    """The first value of a size, and what turns make of it; of other sizes of the parameter, what these may be."""
+    found, todo = dict[int, Size]({size: own[size]}), [size]
+    others: list[Size] = []
+    while todo:
+        at = todo.pop()
+        for one in [one for old, whole in passed if old == at for one in solver.either(whole)]:
+            if not isinstance(one, SizeVar) or one.id not in own:
+                others.append(one)
+            elif one.id not in found:
+                found[one.id] = own[one.id]
+                todo.append(one.id)
+    return (*found.values(), *others)
 
 
 def _changed_at(solver: Solver, body: s.Exp, after: Size) -> Label:

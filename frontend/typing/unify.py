@@ -63,7 +63,7 @@ class Solver(Unknowns):
         self.needs: dict[int, Need] = {}
         self.structured: list[TVar] = []  # unknowns that were asked for fields or constructors
         self.unlifted: set[int] = set()  # unknowns whose sizes must be known: for a type parameter `'t`
-        self.joined: dict[int, tuple[Size, Size]] = {}  # sizes of branches, by the one that stands for both
+        self.joined: dict[int, tuple[Size, ...]] = {}  # sizes of branches and turns, by the one that stands for all
         self.hiding: set[int] = set()  # unknowns whose values may each have sizes of their own: for one that is lifted
 
     def unknown_with(self, need: Need) -> TVar:
@@ -352,8 +352,8 @@ class Solver(Unknowns):
     def either(self, size: Size) -> list[Size]:
         """The sizes that a size may be: of what is joined, those of the branches."""
         size = self.size(size)
-        pair = self.joined.get(size.id) if isinstance(size, SizeVar) else None
-        return [size] if pair is None else [part for side in pair for part in self.either(side)]
+        some = self.joined.get(size.id) if isinstance(size, SizeVar) else None
+        return [size] if some is None else [part for side in some for part in self.either(side)]
 
     def try_size(self, a: Size, b: Size) -> None:
         """Make two sizes equal if they can be."""

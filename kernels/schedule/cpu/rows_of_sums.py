@@ -19,7 +19,7 @@ from ..kernel_builder import ONE, ArrayRef, Builder, Mode, Operand, Value
 from ..soacs import only_scalars
 from ..statements import gen_stm
 from .packed_panels import dependents
-from .short_rows import loops
+from .short_rows import loops, where_points
 
 OF_COPIES, OF_COLUMNS = 32, 256
 """From this many elements on, lanes over the elements of a sum are no worse, where rows are copied, and where they
@@ -42,13 +42,13 @@ def loops_over_sums(
     lanes."""
     of_elements = dependents(body.stms, {index for index, _ in dims})
     read = {name for exp in all_exps(body) if isinstance(exp, Screma) for name in exp.arrays}
-    late = tuple(stm for stm in body.stms if not of_elements.isdisjoint(p.name for p in stm.pat))
-    for stm in body.stms:
-        if stm in late:
-            continue
-        gen_stm(b, stm, Mode.THREAD)
-        b.env.update({p.name: near(b, b.env[p.name]) for p in stm.pat if p.name in read})
-    loops(b, outs, at, dims, Body(late, body.result))
+    early = [stm for stm in body.stms if of_elements.isdisjoint(p.name for p in stm.pat)]
+    late = tuple([stm for stm in body.stms if stm not in early])
+    with where_points(b, dims, early):
+        for stm in early:
+            gen_stm(b, stm, Mode.THREAD)
+            b.env.update({p.name: near(b, b.env[p.name]) for p in stm.pat if p.name in read})
+        loops(b, outs, at, dims, Body(late, body.result))
 
 
 def near(b: Builder, row: Value) -> Value:

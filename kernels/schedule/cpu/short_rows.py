@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 
 from ....ir import core
@@ -60,8 +61,7 @@ def loops(
     varying = dependents(body.stms, {index for index, _ in dims})
     early = [stm for stm in body.stms if varying.isdisjoint(p.name for p in stm.pat)]
     late = tuple([stm for stm in body.stms if stm not in early])
-    fails = any(may_fail(stm.exp) for stm in all_stms(Body(tuple(early), ())))
-    with b.when(_some(b, [width for _, width in dims])) if fails else nullcontext():
+    with where_points(b, dims, early):
         for stm in early:
             gen_stm(b, stm, Mode.THREAD)
         (inner, width), *others = dims
@@ -71,7 +71,11 @@ def loops(
             loops(b, outs, (*at, k), tuple(others), Body(late, body.result))
 
 
-def _some(b: Builder, widths: list[Atom]) -> Operand:
-    """bool: are there points?"""
-    positive = [b.op(Op.LT, Prim.I64, i64(0), b.operand(width)) for width in widths]
-    return reduce(lambda x, y: b.op(Op.AND, Prim.BOOL, x, y), positive)
+def where_points(
+    b: Builder, dims: tuple[tuple[Name, Atom], ...], early: Iterable[core.Stm]
+) -> AbstractContextManager[object]:
+    """A branch on whether there are points of `dims`, if one of the statements ahead of their loops may fail."""
+    if not any(may_fail(stm.exp) for stm in all_stms(Body(tuple(early), ()))):
+        return nullcontext()
+    positive = [b.op(Op.LT, Prim.I64, i64(0), b.operand(width)) for _, width in dims]
+    return b.when(reduce(lambda x, y: b.op(Op.AND, Prim.BOOL, x, y), positive))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from soac.ir.machine import CUDA
 from soac.pipeline import compile_prog
 from soac.versions import runs_of
@@ -39,3 +41,15 @@ def test_launches_are_on_their_ways() -> None:
             assert any(way.is_open(run.call.entry, run.forced) for way in ways[name]), (run.label, name)
             seen += 1
     assert seen > len(ways)
+
+
+def test_no_call_is_made_up_that_writes_two_values_to_a_place(tmp_path: Path) -> None:
+    """Threads write in any order."""
+    (file := tmp_path / "last.soac").write_text(
+        "entry main [n] (xs: [n]i64): [2]i64 = scatter [0, 0] (map (% 2) xs) xs\n", encoding="utf-8"
+    )
+    assert [call.label for call in of_file(file).calls] == [
+        "made up of [0], 0",
+        "made up of [0], 1",
+        "made up of [0], 8",
+    ]

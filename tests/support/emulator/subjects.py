@@ -47,6 +47,7 @@ from tests.support.emulator.wide_tiles import Wide, wide_runs
 from tests.support.programs import is_large
 from tests.support.property.device import resized
 from tests.support.property.guards import Broken
+from tests.support.property.segops import one_value_a_place
 from tests.support.property.soak import on_device, program, within
 
 ROOT = Path(__file__).parents[3]
@@ -248,7 +249,7 @@ class Cases:
 
     def made_up(self, entry: str) -> Iterator[Call]:
         """Calls with small numbers from 1 on, such as of an entry that makes the data of others; then with each of the
-        sizes 0, for kernels that only arrays without elements have launched."""
+        sizes 0, for kernels that only arrays without elements have launched. None that writes two values to a place."""
         fun = self.functions[entry]
         given = fun.params[len(fun.params) - len(parameter_types(fun)) :]
         sizes = dict.fromkeys(size.name for p in given for size in p.type.shape if isinstance(size, Var))
@@ -257,12 +258,11 @@ class Cases:
             for some in (lengths, *({**lengths, name: 0} for name in sizes)):
                 args = [small_numbers(param, some, scalar) for param in given]
                 try:
-                    with within(SMALLER_SECONDS):
-                        yield timed(self.oracle, entry, f"made up of {[*some.values()]}, {scalar}", args)
-                except Broken:
-                    return
-                except SoacError:  # arguments that no caller may give
+                    with within(SMALLER_SECONDS), one_value_a_place():
+                        call = timed(self.oracle, entry, f"made up of {[*some.values()]}, {scalar}", args)
+                except (Broken, SoacError):  # arguments that no caller may give
                     continue
+                yield call
 
     def arguments(self, one: DataSet) -> list[Argument]:
         """Raises what reading them or running a script raises."""

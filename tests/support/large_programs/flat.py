@@ -240,7 +240,7 @@ def moved(w: Writer) -> None:
             w.let("ys", xs.prim, xs.dims, f"reverse {xs.name}", xs.value[::-1].copy(), xs)
         case 1:
             k = w.r.choice((1, -1, 17, 1000))
-            w.let("ys", xs.prim, xs.dims, f"rotate {k} {xs.name}", np.roll(xs.value, -k), xs)
+            w.let("ys", xs.prim, xs.dims, f"rotate ({k}) {xs.name}", np.roll(xs.value, -k), xs)
         case 2:
             ys = w.array(1)
             if ys.prim != xs.prim:
