@@ -36,7 +36,7 @@ from .kernel_builder import (
 )
 from .queries import made_anew, made_here, made_in_turns
 from .turns import Turns, making, other, reading, take_turns
-from .updates_in_place import made_in_part, make_in_part
+from .updates_in_place import made_in_parts, make_in_part
 
 OPERATIONS = frozenset(op.value for op in Op)
 
@@ -47,11 +47,12 @@ OPERATIONS = frozenset(op.value for op in Op)
 def gen_body(b: Builder, body: Body, mode: Mode) -> tuple[Value, ...]:
     """Emit a body; gives the values of its results."""
     for k, stm in enumerate(body.stms):
-        if (update := made_in_part(body, k)) is not None:
-            make_in_part(b, stm, update)
+        parts = made_in_parts(body, k)
+        for made, update in parts.items():
+            make_in_part(b, stm, made, update)
         gen_stm(b, stm, mode)
-        if update is not None:
-            b.destinations.pop(stm.pat[0].name, None)
+        for made in parts:
+            b.destinations.pop(made, None)
     return tuple(b.atom(a) for a in body.result)
 
 
