@@ -8,11 +8,12 @@
     let ys = segmap (i < n, j < m) { .. a[i, k] .. }  ⟶  let c = copy a[:, k]                              [P-Take]
     in a with [:, :] <- ys                                in segscatter (i < n, j < m) a { .. c[i] .. }
 
-The array between is never there. Sound where threads see of `a` only what no other thread overwrites: their own place,
-or places that are not in the part (`flatten/aliasing/regions.py`), and where nothing that they read is overwritten in
-between; some of what else they read of each other's places is copied before (`taken_parts.py`). [P-Swap] for parts
-that do not meet brings an update next to the map that it takes. After Munksgaard et al., "Memory Optimizations in an
-Array Language" (SC'22), and the in-place lowering of Futhark.
+The array between is never there; results of one map that overwrite the same part of several arrays go into one scatter.
+Sound where threads see of `a` only what no other thread overwrites: their own place, or places that are not in the part
+(`flatten/aliasing/regions.py`), and where nothing that they read is overwritten in between; some of what else they read
+of each other's places is copied before (`taken_parts.py`). [P-Swap] for parts that do not meet brings an update next to
+the map that it takes. After Munksgaard et al., "Memory Optimizations in an Array Language" (SC'22), and the in-place
+lowering of Futhark.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import replace
 
 from ...ir.core import (
     Body,
+    DimIndex,
     Fix,
     Index,
     Level,
@@ -78,39 +80,58 @@ def _rewrite(scope: Scope) -> None:
 
 def _update(scope: Scope, k: int) -> int:
     """P-Update for the update at `k`, after P-Swap where that makes it possible; gives where to go on."""
-    number = _made_for(scope, k)
-    if number is None:
+    found = _made_for(scope, k)
+    if found is None:
         return k - 1
-    order = _swapped(scope, number, k)
+    number, places = found
+    order = _swapped(scope, number, k) if len(places) == 1 else None
     stms, at = (scope.stms, k) if order is None else (order, k - 1)
-    map_, update = stms[number], stms[at]
-    beside = _reads_beside(scope, map_, update, stms[number + 1 : at])
-    if beside is None:
-        return k - 1
-    taken, map_ = take(scope, map_, update, beside)
-    scope.change([*stms[:number], *stms[number + 1 : at], *taken, _scattered(scope, map_, update), *stms[at + 1 :]])
-    return at + len(taken) if order is not None else at - 2
+    map_, updates = stms[number], [stms[place] for place in places] if order is None else [stms[at]]
+    between = [stm for stm in stms[number + 1 : at] if stm not in updates]
+    taken: list[Stm] = []
+    for update in updates:
+        beside = _reads_beside(scope, map_, update, between)
+        if beside is None:
+            return k - 1
+        copies, map_ = take(scope, map_, update, beside)
+        taken += copies
+    scope.change([*stms[:number], *between, *taken, _scattered(scope, map_, updates), *stms[at + 1 :]])
+    return at + len(taken) if order is not None else at - 1 - len(updates)
 
 
-def _made_for(scope: Scope, k: int) -> int | None:
-    """The map over threads with plain statements that the update at `k` alone uses."""
+def _made_for(scope: Scope, k: int) -> tuple[int, list[int]] | None:
+    """The map over threads with plain statements that the update at `k` alone uses, or with others of the same part, of
+    which it is the last; and the updates by the results of the map."""
     exp = scope.stms[k].exp
     assert isinstance(exp, Update)
     assert isinstance(exp.value, Var)
     number = scope.places.get(exp.value.name)
-    if number is None or scope.uses[exp.value.name] > 1 or not _is_plain_map(scope.stms[number]):
+    if number is None or not _is_plain_map(scope.stms[number]):
         return None
-    slices = sum(isinstance(dim, Slice) for dim in exp.dims)
     map_ = scope.stms[number].exp
     assert isinstance(map_, SegMap)
-    return number if len(map_.space.dims) == slices else None
+    if len(map_.space.dims) != sum(isinstance(dim, Slice) for dim in exp.dims):
+        return None
+    places: list[int] = []
+    for made in scope.stms[number].pat:
+        uses = (j for j in range(number + 1, k + 1) if _overwrites(scope.stms[j], exp.dims, made.name))
+        places += [j for j in uses if scope.uses[made.name] == 1]
+    if len(places) < len(scope.stms[number].pat):
+        return None
+    given = {scope.stms[place].pat[0].name for place in places}
+    return None if any(given & free_in_stm(stm).keys() for stm in scope.stms[number + 1 : k + 1]) else (number, places)
+
+
+def _overwrites(stm: Stm, dims: tuple[DimIndex, ...], value: Name) -> bool:
+    """Whether a statement overwrites such a part by what has this name."""
+    return isinstance(stm.exp, Update) and stm.exp.dims == dims and stm.exp.value == Var(value)
 
 
 def _is_plain_map(stm: Stm) -> bool:
-    """One result, a scalar for each thread, by statements that a scatter can hold as well as a map."""
+    """Scalars for each thread, by statements that a scatter can hold as well as a map."""
     match stm.exp:
-        case SegMap(Level.THREAD, _, body, (t,)):
-            return not t.shape and is_plain(body)
+        case SegMap(Level.THREAD, _, body, ret):
+            return not any(t.shape for t in ret) and is_plain(body)
         case _:
             return False
 
@@ -157,13 +178,12 @@ def _is_checked(scope: Scope, map_: Stm, to: Update) -> bool:
     return any(isinstance(v, Index) and v.dims == to.dims and scope.types[v.array].shape == shape for v in views)
 
 
-def _scattered(scope: Scope, map_: Stm, update: Stm) -> Stm:
+def _scattered(scope: Scope, map_: Stm, updates: list[Stm]) -> Stm:
     """segscatter (i < n) a { (s + i*t, e) }"""
-    exp, to = map_.exp, update.exp
+    exp, to = map_.exp, [update.exp for update in updates if isinstance(update.exp, Update)]
     assert isinstance(exp, SegMap)
-    assert isinstance(to, Update)
     stms, places, indices = list(exp.body.stms), list[Atom](), iter(exp.space.indices)
-    for dim in to.dims:
+    for dim in to[0].dims:
         match dim:
             case Fix(index):
                 places.append(index)
@@ -171,7 +191,8 @@ def _scattered(scope: Scope, map_: Stm, update: Stm) -> Stm:
                 step = op_in(scope, stms, Op.MUL, Var(next(indices)), stride, map_.loc)
                 places.append(op_in(scope, stms, Op.ADD, start, step, map_.loc))
     body = Body(tuple(stms), (*places, *exp.body.result))
-    certs = tuple(dict.fromkeys((*map_.certs, *update.certs)))
-    attrs = tuple(dict.fromkeys((*map_.attrs, *update.attrs)))
-    scatter = SegScatter(exp.level, exp.space, (to.array,), len(to.dims), body, safe=True)
-    return Stm(update.pat, scatter, certs, attrs, map_.loc)
+    certs = tuple(dict.fromkeys(cert for stm in (map_, *updates) for cert in stm.certs))
+    attrs = tuple(dict.fromkeys(attr for stm in (map_, *updates) for attr in stm.attrs))
+    dests = tuple(update.array for update in to)
+    scatter = SegScatter(exp.level, exp.space, dests, len(to[0].dims), body, safe=True)
+    return Stm(tuple(update.pat[0] for update in updates), scatter, certs, attrs, map_.loc)

@@ -141,12 +141,8 @@ def _group(flow: Flow, loop: Loop, stm: Stm, targets: tuple[Target, ...], define
     """What the points of targets of one shape do, and which change."""
     names = flow.context.names
     indices = tuple(names.fresh("i") for _ in targets[0].made.type.shape)
-    points = [point_of(names, stm, target.result, indices, flow.known.numbers) for target in targets]
-    point = Body(
-        tuple(s for body in points if body is not None for s in body.stms),
-        tuple(atom for body in points if body is not None for atom in body.result),
-    )
-    if None in points:
+    point = point_of(names, stm, tuple(target.result for target in targets), indices, flow.known.numbers)
+    if point is None:
         return None
     chosen = {p.name: s for s in all_stms(point) for p in s.pat}
     point = in_body(point, lambda stm: _two_reads(flow, stm, chosen))

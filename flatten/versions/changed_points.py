@@ -40,12 +40,10 @@ def points_that_change(made: Statements, step: Step, counted: Counted | None) ->
     those that the counter of a loop keeps within the arrays, or are brought there."""
     spaces = [tuple(_dimensions(made, group, counted)) for group in step.groups]
     found: list[Points] = []
+    copies: list[_Copied] = []
     for group, space, taken in zip(step.groups, spaces, step.taken, strict=True):
-        parts: list[tuple[Taken, Name]] = []
-        for part in taken.values():
-            if not any(part.is_as(other) for other, _ in parts):
-                parts.append((part, _take(made, part, space)))
-        body = in_body(group.point, lambda s, t=taken, m=parts, o=space: _read(s, t, m, o))
+        reads = {read: _taken(made, part, space, counted, copies) for read, part in taken.items()}
+        body = in_body(group.point, lambda s, m=reads, o=space: _read(s, m, o))
         found.append(Points(group, space, Body((*_indices(made, group, space), *body.stms), body.result)))
     return tuple(found)
 
@@ -98,20 +96,62 @@ def _sum(made: Statements, form: Form) -> Atom:
     return total
 
 
-def _take(made: Statements, part: Taken, space: Space) -> Name:
+@dataclass(frozen=True, slots=True)
+class _Copied:
+    """A copy of a part for points in a space; `along`: for each of its dimensions the number of the index that goes
+    along it, None where it has one element, or none since the array is empty."""
+
+    part: Taken
+    space: Space
+    name: Name
+    along: tuple[int | None, ...]
+
+    def has(self, part: Taken, space: Space) -> bool:
+        """Whether this is the copy of a part for another space, too."""
+        along = [dim for dim in self.along if dim is not None]
+        return self.part.is_as(part) and all(self.space[dim][1:] == space[dim][1:] for dim in along)
+
+
+def _taken(made: Statements, part: Taken, space: Space, counted: Counted | None, copies: list[_Copied]) -> _Copied:
+    """The copy of a part, one of those that are there or a new one."""
+    found = next((copy for copy in copies if copy.has(part, space)), None)
+    if found is None:
+        found = _take(made, part, space, counted)
+        copies.append(found)
+    return found
+
+
+def _take(made: Statements, part: Taken, space: Space, counted: Counted | None) -> _Copied:
     """A copy of the part. A place that is read under a condition may be out of bounds where no point reads it."""
     dims: list[DimIndex] = []
+    along: list[int | None] = []
     for dim, size in zip(part.dims, part.shape, strict=True):
         if isinstance(dim, int):
             _, start, count = space[dim]
             dims.append(Slice(start, count, i64(1)))
+            along.append(dim)
+            continue
+        at = _between(made, dim, made.op("last", Op.SUB, size, i64(1)))
+        if counted is None or has_elements(counted, size):
+            dims.append(Fix(at))
         else:
-            dims.append(Fix(_between(made, dim, made.op("last", Op.SUB, size, i64(1)))))
+            dims.append(Slice(at, made.op("some", Op.MIN, size, i64(1)), i64(1)))
+            along.append(None)
     prim = made.flow.known.types[part.old].prim
     counts = tuple(dim.count for dim in dims if isinstance(dim, Slice))
     certs = tuple(cert for check in part.checks for cert in _checked(made, check))
     view = made.let("x", Index(part.old, tuple(dims), True), Type(prim, counts), certs).name
-    return made.let("taken", Copy(view), Type(prim, counts)).name if counts else view
+    name = made.let("taken", Copy(view), Type(prim, counts)).name if counts else view
+    return _Copied(part, space, name, tuple(along))
+
+
+def has_elements(counted: Counted, size: Atom) -> bool:
+    """Whether rounds of a loop say that a dimension has elements: there are as many of them."""
+    match counted.loop.form:
+        case ForLoop(_, bound, Prim.I64):
+            return form_of(size, counted.defined) == form_of(bound, counted.defined)
+        case _:
+            return False
 
 
 def _checked(made: Statements, stm: Stm) -> tuple[Name, ...]:
@@ -120,14 +160,13 @@ def _checked(made: Statements, stm: Stm) -> tuple[Name, ...]:
     return checked_part(made.flow, made.stms, stm, made.flow.known.types[stm.exp.array])
 
 
-def _read(stm: Stm, taken: Mapping[Name, Taken], parts: list[tuple[Taken, Name]], space: Space) -> Stm:
-    """A statement that reads what was taken, there."""
-    part = taken.get(stm.pat[0].name) if stm.pat else None
-    if part is None:
+def _read(stm: Stm, reads: Mapping[Name, _Copied], space: Space) -> Stm:
+    """A statement that reads what was copied, there."""
+    copy = reads.get(stm.pat[0].name) if stm.pat else None
+    if copy is None:
         return stm
-    array = next(name for other, name in parts if part.is_as(other))
-    places = tuple(Fix(Var(space[dim][0])) for dim in part.dims if isinstance(dim, int))
-    return replace(stm, exp=Index(array, places, True) if places else Copied(Var(array)))
+    places = tuple(Fix(i64(0) if dim is None else Var(space[dim][0])) for dim in copy.along)
+    return replace(stm, exp=Index(copy.name, places, True) if places else Copied(Var(copy.name)))
 
 
 def _indices(made: Statements, group: Group, space: Space) -> list[Stm]:

@@ -1,4 +1,4 @@
-"""Loops in maps whose rounds change a part of an array, by the bounds of their counter: as an update of that part.
+"""Loops in maps whose rounds change arrays, or a part of them by the bounds of their counter, as updates of that.
 
     loop a = a0 for k < n do map (\\i row → if i <= k then row else map2 (\\x u → x - row[k] * u) row a[k]) (iota n) a
       ⟶  loop a = copy a0 for k < n do
@@ -6,8 +6,9 @@
            let rows = map (\\i' → map (\\j → a[i' + k+1, j] - column[i'] * a[k, j]) (iota n)) (iota (n - (k+1)))
            in a with [k+1:, :] <- rows
 
-Where points change all of the array, or bounds must be brought into it, the loop stays as it is. What the maps make is
-made in the part by the rules for that (`flatten/memory/in_place.py`, `kernels/schedule/updates_in_place.py`).
+Where bounds must be brought into the array, or points read nothing of each other and change all of it, the loop stays
+as it is. Arrays of one shape are made by one map. What it makes is made in the part by the rules for that
+(`flatten/memory/in_place.py`, `kernels/schedule/updates_in_place.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ...ir.basic import Iota, is_iota
 from ...ir.core import Body, Copy, If, Lambda, Loop, Param, Screma, Slice, Stm, Update
 from ...ir.records import dataclass
 from ...ir.traverse import all_stms, live, map_bodies
-from ...ir.types import I64, Const, Prim, Type, Var, i64
+from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64
 from ..aliasing.classes import overwritten_in
 from ..aliasing.regions import Defined
 from ..context.found_sizes import own_sizes
@@ -69,7 +70,7 @@ class _Walk:
         return (*before.stms, replace(stm, exp=replace(loop, inits=inits, body=body)))
 
     def step(self, loop: Loop, k: int) -> Step | None:
-        """Statement `k` if it changes parts of arrays alone, one of each shape, by bounds that stay inside."""
+        """Statement `k` if it changes arrays, or parts of them by bounds that stay inside."""
         if not isinstance(loop.body.stms[k].exp, Screma):
             return None
         found = step_of(self.flow, loop, k)
@@ -84,35 +85,31 @@ class _Walk:
             if form is not None
         ]
         small = any(isinstance(size, Const) for group in found.groups for size in group.shape)
-        is_part = bool(bounds) and all(stays_inside(counted, form, size) for form, size in bounds)
-        return found if is_part and not small and all(len(group.targets) == 1 for group in found.groups) else None
+        is_part = all(stays_inside(counted, form, size) for form, size in bounds)
+        return found if is_part and (bounds or any(found.taken)) and not small else None
 
     def round(self, loop: Loop, step: Step) -> list[Stm]:
-        """The maps over the points that change, and the updates by what they make."""
+        """The maps over the points that change, one for each shape, and the updates by what they make."""
         made = Statements(self.flow)
         for points in points_that_change(made, step, Counted(loop, self.defined)):
-            (target,) = points.group.targets
-            part = self.maps(made, points, step)
             dims = tuple(Slice(start, count, i64(1)) for _, start, count in points.space)
-            update = Update(target.old, dims, part, True)
-            made.stms.append(Stm((target.made,), update, step.stm.certs, (), step.stm.loc))
+            for target, part in zip(points.group.targets, self.maps(made, points, step), strict=True):
+                update = Update(target.old, dims, part, True)
+                made.stms.append(Stm((target.made,), update, step.stm.certs, (), step.stm.loc))
         return made.stms
 
-    def maps(self, made: Statements, points: Points, step: Step) -> Var:
+    def maps(self, made: Statements, points: Points, step: Step) -> tuple[Atom, ...]:
         """map (λi' → map (λj' → e) (iota m)) (iota n)"""
-        (target,) = points.group.targets
-        element = Type(target.made.type.prim, ())
-        counts = [count for *_, count in points.space]
+        counts = tuple(count for *_, count in points.space)
         iotas = [made.let("is", Iota(count, i64(0), i64(1), Prim.I64), I64.array_of(count)) for count in counts]
         self.flow.known.numbers.update(iota.name for iota in iotas)
-        body = live(points.body)
+        results, body = [target.made for target in points.group.targets], live(points.body)
         for depth in reversed(range(len(counts))):
             index = Param(points.space[depth][0], I64)
-            row = element.array_of(*counts[depth + 1 :])
-            soac = Screma(counts[depth], (iotas[depth].name,), Lambda((index,), body, (row,)), (), ())
-            pat = self.flow.fresh_param(target.made.name.base, element.array_of(*counts[depth:]))
-            body = Body((Stm((pat,), soac, step.stm.certs if depth == 0 else (), (), step.stm.loc),), (Var(pat.name),))
+            rows = tuple(Type(p.type.prim, counts[depth + 1 :]) for p in results)
+            soac = Screma(counts[depth], (iotas[depth].name,), Lambda((index,), body, rows), (), ())
+            pat = tuple(self.flow.fresh_param(p.name.base, Type(p.type.prim, counts[depth:])) for p in results)
+            certs = step.stm.certs if depth == 0 else ()
+            body = Body((Stm(pat, soac, certs, (), step.stm.loc),), tuple(Var(p.name) for p in pat))
         made.stms += body.stms
-        (result,) = body.result
-        assert isinstance(result, Var)
-        return result
+        return body.result

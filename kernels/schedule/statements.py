@@ -6,6 +6,10 @@ block; arrays are shared, and a SOAC may spread over the block's threads (`kerne
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...flatten.aliasing.classes import overwritten_in
 from ...flatten.context.found_sizes import sizes_first
 from ...ir import core
 from ...ir.aliases import taken_over
@@ -36,7 +40,7 @@ from .kernel_builder import (
 )
 from .queries import made_anew, made_here, made_in_turns
 from .turns import Turns, making, other, reading, take_turns
-from .updates_in_place import made_in_part, make_in_part
+from .updates_in_place import made_in_parts, make_in_part
 
 OPERATIONS = frozenset(op.value for op in Op)
 
@@ -47,12 +51,33 @@ OPERATIONS = frozenset(op.value for op in Op)
 def gen_body(b: Builder, body: Body, mode: Mode) -> tuple[Value, ...]:
     """Emit a body; gives the values of its results."""
     for k, stm in enumerate(body.stms):
-        if (update := made_in_part(body, k)) is not None:
-            make_in_part(b, stm, update)
-        gen_stm(b, stm, mode)
-        if update is not None:
-            b.destinations.pop(stm.pat[0].name, None)
+        parts = made_in_parts(body, k)
+        for made, update in parts.items():
+            make_in_part(b, stm, made, update)
+        with repeated(b, stm, body, mode):
+            gen_stm(b, stm, mode)
+        for made in parts:
+            b.destinations.pop(made, None)
     return tuple(b.atom(a) for a in body.result)
+
+
+@contextmanager
+def repeated(b: Builder, stm: Stm, body: Body, mode: Mode) -> Iterator[None]:
+    """A row that a statement repeats is read where that is used: from a copy, if the body overwrites it."""
+    row = stm.exp.value if isinstance(stm.exp, core.Replicate) else None
+    value = b.env.get(row.name) if isinstance(row, Var) else None
+    if not isinstance(row, Var) or not isinstance(value, ArrayRef) or not overwrites(b, body, value):
+        yield
+        return
+    b.env[row.name] = stored(b, value, "row", mode)
+    yield
+    b.env[row.name] = value
+
+
+def overwrites(b: Builder, body: Body, array: ArrayRef) -> bool:
+    """Whether a body overwrites memory in which an array is."""
+    known = (b.env.get(name) for name in overwritten_in(body))
+    return any(isinstance(value, ArrayRef) and value.mem == array.mem for value in known)
 
 
 def gen_stm(b: Builder, stm: Stm, mode: Mode) -> None:

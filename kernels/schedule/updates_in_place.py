@@ -8,6 +8,8 @@ That is so where the maps see of `a` only the element that they overwrite, or pl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...flatten.aliasing.classes import Sharing, aliases
 from ...flatten.aliasing.regions import Defined, is_plain, part_of, reads_only_own
 from ...flatten.context.segop_bodies import element_of
@@ -21,26 +23,28 @@ from .array_values import sliced
 from .kernel_builder import ArrayRef, Builder, ReplicateRef
 
 
-def made_in_part(body: Body, k: int) -> core.Update | None:
-    """The update by what statement `k` makes, if it comes next, but for scalar code, and nothing else uses that."""
-    if not isinstance(body.stms[k].exp, core.Screma) or len(body.stms[k].pat) != 1:
-        return None
-    made = body.stms[k].pat[0].name
-    here = {made}
+def made_in_parts(body: Body, k: int) -> dict[Name, core.Update]:
+    """The updates by results of statement `k`, if they come next, but for scalar code, and nothing else uses these."""
+    if not isinstance(body.stms[k].exp, core.Screma):
+        return {}
+    made = {p.name for p in body.stms[k].pat}
+    here, found = set(made), dict[Name, core.Update]()
     for stm in body.stms[k + 1 :]:
         match stm.exp:
-            case core.Update(array, _, Var(value), True) as update if value == made and array not in here:
-                used = sum(made in free_in_stm(other) for other in body.stms)
-                is_known = (here - {made}).isdisjoint(free_in_stm(stm))
-                return update if used == 1 and Var(made) not in body.result and is_known else None
+            case core.Update(array, _, Var(value), True) as update if value in made and array not in here:
+                used = sum(value in free_in_stm(other) for other in body.stms)
+                is_known = (here - {value}).isdisjoint(free_in_stm(stm))
+                if used == 1 and Var(value) not in body.result and is_known:
+                    found[value] = update
             case core.PrimOp() | core.Convert() | core.Assert():
-                here.update(p.name for p in stm.pat)
+                pass
             case _:
-                return None
-    return None
+                break
+        here.update(p.name for p in stm.pat)
+    return found
 
 
-def make_in_part(b: Builder, stm: Stm, update: core.Update) -> None:
+def make_in_part(b: Builder, stm: Stm, made: Name, update: core.Update) -> None:
     """Has the part of the array that the update overwrites as the place of what the statement makes, if it may be."""
     target = b.array(update.array)
     if not isinstance(target, ArrayRef) or (target.mem.space is Space.GLOBAL and target.mem not in b.outputs):
@@ -49,12 +53,12 @@ def make_in_part(b: Builder, stm: Stm, update: core.Update) -> None:
         return
     place = sliced(b, target, update.dims)
     assert isinstance(place, ArrayRef), "a part of memory is memory"
-    b.destinations[stm.pat[0].name] = b.parts[stm.pat[0].name] = place
+    b.destinations[made] = b.parts[made] = place
 
 
 def _sees_only_own(b: Builder, stm: Stm, update: core.Update, target: ArrayRef) -> bool:
     """Whether the maps read of the array only what they overwrite there and then, or what is not in the part."""
-    nest = _nest(stm, b.defined)
+    nest = _nest(stm, b.defined, b.scope.iotas)
     slices = sum(isinstance(dim, Slice) for dim in update.dims)
     if nest is None or len(nest[0].dims) != slices:
         return False
@@ -76,34 +80,35 @@ def _sees_only_own(b: Builder, stm: Stm, update: core.Update, target: ArrayRef) 
     return reads_only_own(body, update.array, part, sharing, defined)
 
 
-def _nest(stm: Stm, outside: Defined) -> tuple[SegSpace, Body] | None:
-    """Maps inside of one another around plain code, as a space and its code; None where it is more than that."""
+def _nest(stm: Stm, outside: Defined, iotas: Mapping[Name, core.Iota]) -> tuple[SegSpace, Body] | None:
+    """Maps inside of one another around plain code, as a space and its code; None where it is more than that. `iotas`:
+    those of the host."""
     dims: list[tuple[Name, Atom]] = []
     stms: list[Stm] = []
     defined = dict(outside)
     while True:
         match stm.exp:
-            case core.Screma(width, arrays, core.Lambda(params, body, (_,)), (), ()):
+            case core.Screma(width, arrays, core.Lambda(params, body), (), ()):
                 pass
             case _:
                 return None
         index = Name("i", -1 - len(dims))
         dims.append((index, width))
         for param, array in zip(params, arrays, strict=True):
-            stms.append(Stm((param,), _row(defined, array, width, param, index), (), (), stm.loc))
+            made = defined[array].exp if array in defined else iotas.get(array)
+            row = core.Copied(Var(index)) if made is not None and is_iota(made) else _row(array, width, param, index)
+            stms.append(Stm((param,), row, (), (), stm.loc))
         last = body.stms[-1] if body.stms else None
         if last is None or not last.pat[0].type.shape:
             leaf = Body((*stms, *body.stms), body.result)
             return (SegSpace(tuple(dims)), leaf) if is_plain(leaf) else None
-        if body.result != (Var(last.pat[0].name),):
+        if body.result != tuple(Var(p.name) for p in last.pat):
             return None
         defined.update((p.name, s) for s in body.stms for p in s.pat)
         stms += [s for s in body.stms[:-1] if not isinstance(s.exp, core.Iota)]
         stm = last
 
 
-def _row(defined: Defined, array: Name, width: Atom, param: core.Param, index: Name) -> core.Exp:
-    """What a map gives its parameter of an array, at `index`: that itself where the array counts."""
-    if array in defined and is_iota(defined[array].exp):
-        return core.Copied(Var(index))
+def _row(array: Name, width: Atom, param: core.Param, index: Name) -> core.Exp:
+    """What a map gives its parameter of an array, at `index`."""
     return element_of(array, (width, *param.type.shape), (Var(index),))

@@ -189,3 +189,37 @@ def test_in_nests(name: str) -> None:
         (expected,), _ = interpret(program.compiled.core, "main", [arg.copy() for arg in args])
         for version in combinations(sites(program.compiled.flat)):
             np.testing.assert_array_equal(program.trace("main", args, forced=version)[0][0], expected)
+
+
+PAIR = "([b][n][n]i64, [b][n][n]i64)"
+
+ALL_OF_IT = {
+    **{name: (CHANGED[name], "[b][n][n]i64", "") for name in ("rows swapped by their numbers", "a column as a row")},
+    **{name: (TWO_CHANGED[name], PAIR, "unzip ") for name in ("two whose rows are swapped", "two from one")},
+    "rows that may be empty": (
+        "(loop (a, y) = (a, map (\\row -> map (+ row[0]) (iota (p % 2))) a) for k < n do "
+        "let y1 = map2 (\\i row -> map2 (\\j x -> if i == k then x * 3 else x - a[i, k] * y[k, j] + y[i, 0]) "
+        "(iota (p % 2)) row) (iota n) y in (map (\\row -> map2 (\\x u -> x - u * row[k]) row a[k]) a, y1)).0",
+        "[b][n][n]i64",
+        "",
+    ),
+}
+"""Rounds of loops in a map that change all of one array, or of two."""
+
+
+@pytest.mark.parametrize("name", ALL_OF_IT)
+def test_all_of_it_in_nests(name: str) -> None:
+    """In every version, and what was given stays as it was."""
+    text, results, apart = ALL_OF_IT[name]
+    head = f"entry main [b][n] (p: i64) (as: [b][n][n]i64): {results} = "
+    program = soac.compile(f"{head}{apart}(map (\\(a: [n][n]i64) -> {text}) as)")
+    exps = list(all_exps(program.compiled.flat.functions[0].body))
+    assert any(isinstance(exp, SegScatter | Update) and exp.safe for exp in exps)
+    for b, n, p in ((0, 2, 1), (2, 0, 1), (2, 1, 2), (3, 5, 1), (17, 9, 2)):
+        args = [np.int64(p), np.random.default_rng(n).integers(-3, 4, (b, n, n))]
+        before = args[1].copy()
+        expected, _ = interpret(program.compiled.core, "main", [arg.copy() for arg in args])
+        for version in combinations(sites(program.compiled.flat)):
+            for got, one in zip(program.trace("main", args, forced=version)[0], expected, strict=True):
+                np.testing.assert_array_equal(got, one)
+        np.testing.assert_array_equal(args[1], before)

@@ -7,6 +7,7 @@ import pytest
 
 import soac
 from soac.ir.interpret import interpret
+from soac.ir.version_tree import combinations, sites
 from soac.kernels.kernel_ir.nodes import Alloc
 from soac.kernels.kernel_ir.show import show_kernel
 from soac.kernels.kernel_ir.traverse import statements
@@ -58,6 +59,32 @@ def test_updates(name: str) -> None:
         (expected,), _ = interpret(program.compiled.core, "main", [args[0].copy()])
         np.testing.assert_array_equal(program.call("main", args)[0], expected)
         assert trace_program(program.compiled, "main", args, {}, TraceSettings(threads=8, warp=4)).is_clean
+
+
+TWO = {
+    "both": ("map2 (map2 (\\x y -> (x + y * 3, y - x * k))) a c", 0),
+    "one of them turned": ("map3 (map3 (\\x y z -> (x + y * 3, y - x * z))) a c (transpose c)", 1),
+    "both turned": ("map4 (map4 (\\x y z w -> (x + z * 3, y - x * w))) a c (transpose a) (transpose c)", 2),
+}
+"""Maps that overwrite two matrices, and how many of these are made apart."""
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_two_arrays(name: str) -> None:
+    step, made = TWO[name]
+    head = "entry main [b][n] (as: [b][n][n]i64) (cs: [b][n][n]i64): ([b][n][n]i64, [b][n][n]i64) = "
+    program = soac.compile(
+        f"{head} #[sequential_inner] unzip (map2 (\\a c -> loop (a, c) = (copy a, copy c) for k < n do "
+        f"let (x, y) = unzip (map unzip ({step})) in (a with [:, :] = x, c with [:, :] = y)) as cs)"
+    )
+    (by_lanes,) = [kernel for kernel in program.compiled.host.kernels if kernel.name == "main_ys_1"]
+    assert sum(isinstance(stm, Alloc) for stm in statements(by_lanes.body)) == made
+    for b, n in ((1, 1), (3, 17)):
+        args = [np.random.default_rng(n + k).integers(-9, 9, (b, n, n)) for k in range(2)]
+        expected, _ = interpret(program.compiled.core, "main", [arg.copy() for arg in args])
+        for version in combinations(sites(program.compiled.flat)):
+            for got, one in zip(program.trace("main", args, forced=version)[0], expected, strict=True):
+                np.testing.assert_array_equal(got, one)
 
 
 ROUNDS = {
