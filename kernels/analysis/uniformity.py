@@ -32,6 +32,7 @@ from ..kernel_ir.nodes import (
     LoadMatrix,
     LoadRow,
     Operand,
+    PeeledThreads,
     Rhs,
     RowScan,
     Space,
@@ -233,6 +234,9 @@ def visit_stm(f: Finder, stm: KStm, depth: int) -> None:
         case Threads(index, _, _, body):
             f.put((index,), COUNTING)
             visit(f, body, depth)
+        case PeeledThreads(index=index, body=body, middle=middle):
+            f.put((index,), COUNTING)
+            visit(f, (*body, *middle), depth)
         case TeamReduce(index=index, body=body, after=after) | WarpTurns(index=index, body=body, turn=after):
             f.put((index,), COUNTING)
             visit(f, (*body, *after), depth)

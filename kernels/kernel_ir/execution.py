@@ -47,8 +47,8 @@ def spreads(stm: KStm) -> bool:
 
 
 SPREADING = (
-    kir.Threads, kir.BlockReduce, kir.BlockScan, kir.Fence, kir.WaitFor, kir.LookBack, kir.TeamReduce, kir.WarpTurns,
-    kir.Shuffle, kir.Mma,
+    kir.Threads, kir.PeeledThreads, kir.BlockReduce, kir.BlockScan, kir.Fence, kir.WaitFor, kir.LookBack,
+    kir.TeamReduce, kir.WarpTurns, kir.Shuffle, kir.Mma,
 )  # fmt: skip
 
 

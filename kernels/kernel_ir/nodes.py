@@ -16,6 +16,7 @@ from ...ir.errors import Loc
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.types import Prim
+from .beside_code import FailureSite, LaneShape
 from .lane_rows import COLUMNS, LoadTile, StoreSome, StoreTile  # noqa: F401
 from .registers import Distribute, LoadMatrix, Mma
 from .values import KAligned, KArray, KConvert, KLoad, KOp, KVar, Operand, Rhs, Space  # noqa: F401  (all are from here)
@@ -382,7 +383,7 @@ ForThreads = (
 )  # fmt: skip
 
 
-# ---- what only the lanes of a CPU have: rows of a matrix, one to a thread, or all as they are in memory ------------
+# ---- what only the lanes of a CPU have: rows of a matrix, one to a thread, or all as they are in memory; peeled loops
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,32 +403,27 @@ class RowScan:
     after: tuple[KStm, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PeeledThreads:
+    """`threads i in lo..hi` of a CPU, whose body is `middle` for i in since..until: the same with less to do. The first
+    vector of lanes, those that begin before `since`, and what is no whole vector before `until` run the body."""
+
+    index: KVar
+    lo: Operand
+    hi: Operand
+    since: Operand
+    until: Operand
+    body: tuple[KStm, ...]
+    middle: tuple[KStm, ...]
+
+
 KStm = (
-    KLet | Declare | Assign | Store | Alloc | Check | BoundsCheck | KIf | For | KWhile | Threads | BlockReduce |
-    BlockScan | Atomic | Fence | ForThreads | LoadTile | StoreTile | StoreSome | RowScan
+    KLet | Declare | Assign | Store | Alloc | Check | BoundsCheck | KIf | For | KWhile | Threads | PeeledThreads |
+    BlockReduce | BlockScan | Atomic | Fence | ForThreads | LoadTile | StoreTile | StoreSome | RowScan
 )  # fmt: skip
 
 
 # ---- kernels -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class FailureSite:
-    """A place that can fail: code, source location, message with holes; hole k is the k-th value, shown at its type."""
-
-    code: str
-    loc: Loc
-    parts: tuple[str | Prim, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LaneShape:
-    """The lanes that run the threads of a kernel on a CPU: `unroll` vectors of `width` at once where that many are
-    left, then one; `peeled`: full ones without a mask."""
-
-    width: int
-    unroll: int
-    peeled: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,10 @@ FORMS: tuple[tuple[type, str], ...] = (
     (kir.KWhile, "while {\n  $before:stms\n} $cond {\n  $body:stms\n}"),
     (kir.Threads, "threads $index:index in $lo..$hi$unit:unit$row:hint {\n  $body:stms\n}"),
     (
+        kir.PeeledThreads,
+        "peeled threads $index:index in $lo..$hi {\n  $body:stms\n  from $since to $until\n  $middle:stms\n}",
+    ),
+    (
         kir.BlockReduce,
         "reduce $commutative:how$is_long:flag $outs:mades from $neutral:operands over"
         " $index:index in $lo..$hi {\n" + _COLLECTIVE + "  $step:step\n}",

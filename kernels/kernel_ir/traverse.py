@@ -54,6 +54,9 @@ ROLES: Mapping[type, Roles] = {
     kir.For: Roles(reads=("bound",), binds_inside=("index",), lists=_BODY),
     kir.KWhile: Roles(reads_inside=("cond",), lists=("before", "body")),
     kir.Threads: Roles(reads=_RANGE, binds_inside=("index",), lists=_BODY),
+    kir.PeeledThreads: Roles(
+        reads=(*_RANGE, "since", "until"), binds_inside=("index",), lists=("body", "middle"),
+    ),
     kir.BlockReduce: Roles(
         (*_RANGE, "neutral"), ("values",), ("outs",), ("index",), _BODY, ("op", "step"),
     ),

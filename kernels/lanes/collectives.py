@@ -16,8 +16,8 @@ from ..kernel_ir.fma import contracted_step
 from ..kernel_ir.nodes import BlockReduce, BlockScan, KLambda, Operand
 from ..llvm.convert import int_to_int
 from ..llvm.text import llvm_type
+from .allocation import arena_mark, arena_release
 from .control import Run, thread_loop
-from .memory import arena_mark, arena_release
 from .prefetch import own_places
 from .values import (
     Lanes,

@@ -29,14 +29,17 @@ from ..kernel_ir.nodes import (
     KVar,
     KWhile,
     Operand,
+    PeeledThreads,
     Store,
     Threads,
 )
 from ..llvm.convert import convert
 from ..llvm.text import llvm_type, memory_type
+from .index_comparisons import COUNTED, counted_lanes
 from .prefetch import LINE
 from .values import (
     ALL_ON,
+    Counted,
     Lanes,
     Linear,
     Mask,
@@ -283,6 +286,54 @@ def thread_loop(
     e.in_threads = False
 
 
+def peeled_loop(
+    e: Lanes, stm: PeeledThreads, body: Callable[[], None], middle: Callable[[], None], begins: str | None
+) -> None:
+    """`body` for one vector of lanes after the other, masked; after each the groups and vectors of the middle that
+    begin there."""
+    index, code = stm.index, e.code
+    position, last = _thread_range(e, index, stm.lo, stm.hi)
+    since, until = (scalar(e, operand(e, x)) for x in (stm.since, stm.until))
+    lo = code.op(f"load i64, ptr {position}")
+    e.in_threads = True
+    if begins is not None:
+        with _vector_by_vector(e):
+            begin = code.op(f"add i64 {lo}, {begins}")
+            _groups(e, index, position, begin, body, masked=True)
+            code.do(f"store i64 {begin}, ptr {position}")
+    with code.loop("threads", "masked", "end") as test:
+        i = code.op(f"load i64, ptr {position}")
+        test(code.op(f"icmp slt i64 {i}, {last}"))
+        with _vector_by_vector(e):
+            e.env[index.name] = Linear(index.prim, i, 1, True)
+            e.counted = _counted(e, lo, i)
+            with e.masked((_before(e, i, last),)):
+                body()
+            e.counted = None
+        code.do(f"store i64 {code.op(f'add i64 {i}, {e.width}')}, ptr {position}")
+        if e.peeled:
+            at = code.op(f"load i64, ptr {position}")
+            end = code.op(f"select i1 {code.op(f'icmp sge i64 {at}, {since}')}, i64 {until}, i64 {at}")
+            if e.unroll > 1:
+                _groups(e, index, position, end, middle)
+            with _vector_by_vector(e):
+                _groups(e, index, position, end, middle)
+    e.in_threads = False
+
+
+def _counted(e: Lanes, lo: str, i: str) -> Counted:
+    """The lanes from index `i` on of a peeled loop that begins at `lo`."""
+    behind = splat(e, Prim.I32, e.one.cast("trunc", Prim.I64, Prim.I32, e.code.op(f"sub i64 {i}, {lo}")))
+    return Counted(lo, e.vec.ins("add", Prim.I32, behind, steps(Prim.I32, 0, 1, e.width)), {i: 0})
+
+
+def _before(e: Lanes, i: str, last: str) -> str:
+    """The mask of the lanes of a peeled loop before its end."""
+    if e.width == COUNTED:
+        return counted_lanes(e, Op.LT, last, 0)
+    return first_lanes(e, Prim.I64, e.code.op(f"sub i64 {last}, {i}"))
+
+
 def only_copies(loop: Threads) -> bool:
     """Whether threads only load elements of 32 bits or more and store them, under masks that machines have."""
     loads = {s.var for s in loop.body if isinstance(s, KLet) and isinstance(s.rhs, KLoad)}
@@ -294,7 +345,7 @@ def only_copies(loop: Threads) -> bool:
     )
 
 
-def before_line(e: Lanes, stm: Threads) -> str | None:
+def before_line(e: Lanes, stm: Threads | PeeledThreads) -> str | None:
     """How many threads, an i64 text, store elements before a line of the cache begins where the first of the others
     does, so that these write whole lines past the caches; None where no row of an array of `streams` is written. There
     are none in short rows."""

@@ -18,12 +18,19 @@ LANE_TYPES = {prim.bits: prim for prim in (Prim.I8, Prim.I16)}
 FEWER = 4
 """Vectors of the operands for one of lanes, from which on bringing a number between the bounds takes less."""
 MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
+COUNTED = 16
+"""Lanes of a vector of 32 bits, of which indices are two: of wider lanes indices are one, numbers of narrower ones
+(`LANE_TYPES`) are smaller."""
+FAR = 1 << 61
+"""Beyond every index."""
 EQUALITIES = (Op.EQ, Op.NE)
 
 
 def compared(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Varying | None:
     """A comparison as one of numbers of lanes; None where lanes are not much narrower than the operands, or these are
     others. What may wrap is equal to a number all the same, but not ordered."""
+    if (found := _counted(e, op, args)) is not None:
+        return found
     lane = LANE_TYPES.get(VECTOR_BITS // e.width)
     if op not in MIRRORED or not prim.is_int or lane is None or FEWER * lane.bits > prim.bits:
         return None
@@ -41,6 +48,31 @@ def compared(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Varyi
     else:
         return None
     return Varying(Prim.BOOL, tuple(_group(e, op, prim, lane, ahead, j * e.width) for j in range(e.unroll)))
+
+
+def _counted(e: Lanes, op: Op, args: tuple[LaneValue, ...]) -> Varying | None:
+    """The same of an index of a peeled loop, in 32 bits: the number that is compared with is the same for all of the
+    loop."""
+    if e.counted is None or e.unroll > 1 or e.width != COUNTED or op not in MIRRORED:
+        return None
+    match args:
+        case (Linear(Prim.I64, base, 1), Uniform() as y) if base in e.counted.shifts:
+            pass
+        case (Uniform() as y, Linear(Prim.I64, base, 1)) if base in e.counted.shifts:
+            op = MIRRORED[op]
+        case _:
+            return None
+    return Varying(Prim.BOOL, (counted_lanes(e, op, y.text, e.counted.shifts[base]),))
+
+
+def counted_lanes(e: Lanes, op: Op, y: str, shift: int) -> str:
+    """The lanes of a peeled loop of which `index + shift op y` holds."""
+    assert e.counted is not None, "an index of a peeled loop"
+    one, t = e.one, Prim.I64
+    near = one.intrinsic("smin", t, one.intrinsic("smax", t, y, str(-FAR)), str(FAR))
+    ahead = one.ins("sub", t, one.ins("sub", t, near, e.counted.lo), str(shift))
+    bounded = one.intrinsic("smin", t, one.intrinsic("smax", t, ahead, "-1"), str((1 << 31) - 1))
+    return apply(e.vec, op, Prim.I32, (e.counted.lanes, splat(e, Prim.I32, one.cast("trunc", t, Prim.I32, bounded))))
 
 
 def _group(e: Lanes, op: Op, prim: Prim, lane: Prim, ahead: str, first: int) -> str:

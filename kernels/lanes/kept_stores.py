@@ -14,9 +14,10 @@ from ...ir.types import Prim
 from ..kernel_ir.kept_stores import KeptStores
 from ..kernel_ir.nodes import BlockScan
 from ..llvm.text import Code, Module, mangled, memory_type, vector
+from .allocation import arena_mark, arena_release
 from .collectives import block_scan
 from .control import Run, thread_loop
-from .memory import address, arena_mark, arena_release, stored
+from .memory import address, stored
 from .prefetch import own_places
 from .values import (
     Lanes,

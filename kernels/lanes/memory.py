@@ -1,22 +1,21 @@
-"""Loads, stores, allocation and atomics.
+"""Loads, stores and atomics.
 
 An index that is linear with stride 1 over the lanes makes a plain vector access, stride -1 a reversed one, a uniform
 index a scalar one; anything else is a gather or scatter. PRIVATE arrays are interleaved over the lanes, so that a
-uniform index is a vector access there. Arrays of small constant size live on the stack, where LLVM may keep them in
-registers; the others in the worker's arena, a stack of their own.
+uniform index is a vector access there.
 """
 
 from __future__ import annotations
 
 from ...ir.errors import IRError
 from ...ir.ops import Op
-from ...ir.types import Const, Prim
+from ...ir.types import Prim
 from ..analysis.small_tables import HELD
-from ..kernel_ir.nodes import Alloc, Atomic, KArray, KVar, Operand, Space, Store
+from ..kernel_ir.nodes import Atomic, KArray, KVar, Operand, Space, Store
 from ..llvm.convert import convert, from_memory, to_memory
 from ..llvm.ops import apply
 from ..llvm.text import Code, Vec, mangled, memory_type, vector
-from .checks import OUT_OF_MEMORY, element_at, failing, report
+from .checks import element_at
 from .neighbours import Neighbour
 from .prefetch import LINE, fetch
 from .row_ends import is_end_in_place, store_first
@@ -28,12 +27,15 @@ from .values import (
     Linear,
     Mask,
     Place,
+    Run,
     Table,
     Uniform,
     Varying,
     Window,
-    chosen,
+    any_lane,
+    complement,
     full_mask,
+    intersect,
     operand,
     splat,
     steps,
@@ -41,9 +43,6 @@ from .values import (
 )  # fmt: skip
 from .windows import permuted
 
-STACK_ARRAY = 8 << 10
-STACK_TOTAL = 96 << 10
-ALIGN = 64
 GATHERED = 4
 """Bytes of the smallest elements for which machines have gathers and scatters."""
 
@@ -73,6 +72,8 @@ def load_at(e: Lanes, array: KArray, i: LaneValue, ahead: int = 0) -> LaneValue:
             return loaded(e, prim, _load_run(e, place, prim, i, ahead if array.space is Space.GLOBAL else 0))
         case Varying(_, texts) if e.mask is None and (window := e.windows.get(texts)) is not None:
             return loaded(e, prim, _load_window(e, place, prim, texts, window))
+        case Varying(_, texts) if (runs := e.runs.get(texts)) is not None:
+            return loaded(e, prim, _load_runs(e, place, prim, runs))
         case _:
             return loaded(e, prim, _gathered(e, array, i))
 
@@ -122,6 +123,36 @@ def _load_window(e: Lanes, place: Place, prim: Prim, index: tuple[str, ...], win
     code.jump(joined)
     code.label(joined)
     return tuple(code.op(f"load {t}, ptr {slot}") for slot in slots)
+
+
+def _load_runs(e: Lanes, place: Place, prim: Prim, runs: tuple[Run, ...]) -> tuple[str, ...]:
+    """The runs under masks, one into the other; an element is read where a lane wants it."""
+    t, bits, left = vector(memory_type(prim), e.width), e.vec.raw("i1"), full_mask(e)
+    found: tuple[str, ...] = ("zeroinitializer",) * e.unroll
+    for run in runs:
+        on = intersect(e, left, run.mask)
+        left = intersect(e, left, complement(e, run.mask))
+        if isinstance(run.at, Linear):
+            with e.masked(on):
+                here = _load_run(e, place, prim, run.at, 0)
+        else:
+            here = (_splat_where(e, place, prim, run.at.text, any_lane(e, on)),) * e.unroll
+        found = tuple(
+            e.code.op(f"select {bits} {m}, {t} {x}, {t} {y}") for m, x, y in zip(on, here, found, strict=True)
+        )
+    return found
+
+
+def _splat_where(e: Lanes, place: Place, prim: Prim, index: str, wanted: str) -> str:
+    """An element in all lanes, as it lies in memory; any value where it is not wanted, as it may not be there."""
+    element = memory_type(prim)
+    t, spare = vector(element, e.width), e.code.slot(element)
+    e.code.do(f"store {element} zeroinitializer, ptr {spare}")
+    there = address(e, element, place.pointer, index)
+    pointer = e.code.op(f"select i1 {wanted}, ptr {there}, ptr {spare}")
+    x = e.code.op(f"load {element}, ptr {pointer}, align {prim.bytes}")
+    first = e.code.op(f"insertelement {t} poison, {element} {x}, i64 0")
+    return e.code.op(f"shufflevector {t} {first}, {t} poison, <{e.width} x i32> zeroinitializer")
 
 
 def _ahead(e: Lanes, index: Operand) -> int:
@@ -357,69 +388,6 @@ def _store_private(e: Lanes, place: Place, prim: Prim, index: LaneValue, values:
             old = e.code.op(f"load {t}, ptr {p}, align {prim.bytes * e.width}")
             x = e.code.op(f"select {e.vec.raw('i1')} {e.mask[j]}, {t} {x}, {t} {old}")
         e.code.do(f"store {t} {x}, ptr {p}, align {prim.bytes * e.width}")
-
-
-# ---- allocation --------------------------------------------------------------------------------------------------
-
-
-def alloc(e: Lanes, stm: Alloc) -> None:
-    """Memory of the block, or of each lane with elements interleaved: on the stack where it is small and of constant
-    size (`STACK_ARRAY`, `STACK_TOTAL` bytes), else in the arena."""
-    private = stm.array.space is Space.PRIVATE
-    lanes = e.lanes if private else 0
-    unit = stm.array.prim.bytes * (lanes or 1)
-    count = operand(e, stm.count)
-    pointer = _on_stack(e, stm, unit) or _in_arena(e, _widest(e, count), unit)
-    e.places[stm.array] = Place(pointer, lanes, e.mask)
-
-
-def _on_stack(e: Lanes, stm: Alloc, unit: int) -> str | None:
-    if not isinstance(stm.count, Const):
-        return None
-    size = max(1, int(stm.count.value)) * unit
-    if size > STACK_ARRAY or e.stack_bytes + size > STACK_TOTAL:
-        return None
-    e.stack_bytes += size
-    count = size // stm.array.prim.bytes
-    return e.code.slot(f"[{count} x {memory_type(stm.array.prim)}]")
-
-
-def _widest(e: Lanes, count: LaneValue) -> str:
-    """The largest count of the lanes that are on."""
-    if isinstance(count, Uniform):
-        return count.text
-    zero = (e.vec.const(Prim.I64, 0),) * e.unroll
-    largest, *others = chosen(e, full_mask(e), Prim.I64, vectors(e, count), zero)
-    for other in others:
-        largest = e.vec.intrinsic("smax", Prim.I64, largest, other)
-    name, t = f"llvm.vector.reduce.smax.{mangled('i64', e.width)}", e.type(Prim.I64)
-    e.code.module.declare(name, "i64", (t,))
-    return e.code.call(name, "i64", ((t, largest),))
-
-
-def _in_arena(e: Lanes, count: str, unit: int) -> str:
-    """Bump the arena; a negative count is read as too large."""
-    code = e.code
-    top = code.op("load i64, ptr %arena.top")
-    size = code.op(f"mul i64 {count}, {unit}")
-    padded = code.op(f"and i64 {code.op(f'add i64 {size}, {ALIGN - 1}')}, {-ALIGN}")
-    end = code.op(f"add i64 {top}, {padded}")
-    absurd = code.op(f"icmp ugt i64 {count}, %arena.size")
-    over = code.op(f"icmp ugt i64 {end}, %arena.size")
-    with failing(e, code.op(f"or i1 {absurd}, {over}")):
-        report(e, OUT_OF_MEMORY, (size, "%arena.size"))
-    code.do(f"store i64 {end}, ptr %arena.top")
-    return code.op(f"getelementptr i8, ptr %arena, i64 {top}")
-
-
-def arena_mark(e: Lanes) -> str:
-    """i64: how much of the arena is in use, in bytes."""
-    return e.code.op("load i64, ptr %arena.top")
-
-
-def arena_release(e: Lanes, mark: str) -> None:
-    """What was taken from the arena since the mark is free again."""
-    e.code.do(f"store i64 {mark}, ptr %arena.top")
 
 
 # ---- atomics -----------------------------------------------------------------------------------------------------

@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..analysis.uniformity import depending
-from ..kernel_ir.nodes import BlockReduce, BlockScan, For, KArray, Kernel, KLet, KLoad, KVar, Threads
+from ..kernel_ir.nodes import BlockReduce, BlockScan, For, KArray, Kernel, KLet, KLoad, KVar, PeeledThreads, Threads
 from ..kernel_ir.traverse import names, statements
 from ..llvm.text import Code
 
 AHEAD = 1 << 12
 ROWS_AHEAD = 1 << 13
+Loop = Threads | PeeledThreads
 LINE = 64
 MOST_STATEMENTS = 24
 """Of a loop that waits for memory alone."""
@@ -39,7 +40,7 @@ def own_places(kernel: Kernel, stm: BlockReduce | BlockScan) -> Mapping[str, int
     return {name: AHEAD for _, name in read[:1]} if len({array for array, _ in read}) <= 1 else {}
 
 
-def rows_of_a_loop(kernel: Kernel, stm: Threads) -> Mapping[str, int]:
+def rows_of_a_loop(kernel: Kernel, stm: Loop) -> Mapping[str, int]:
     """The same of threads in a loop of the block, for an index that depends on the numbers of both."""
     loops = [s for s in kernel.body if isinstance(s, For) and any(inner is stm for inner in statements(s.body))]
     if not loops or len(stm.body) > MOST_STATEMENTS:
@@ -51,7 +52,7 @@ def rows_of_a_loop(kernel: Kernel, stm: Threads) -> Mapping[str, int]:
     return {name: ROWS_AHEAD for _, name in read[:1]} if len({array for array, _ in read}) == 1 else {}
 
 
-def _read_at(places: frozenset[str], stm: BlockReduce | BlockScan | Threads) -> Iterator[tuple[KArray, str]]:
+def _read_at(places: frozenset[str], stm: BlockReduce | BlockScan | Loop) -> Iterator[tuple[KArray, str]]:
     """The arrays that a loop reads at these indices, with these, in order."""
     for inner in statements(stm.body):
         match inner:

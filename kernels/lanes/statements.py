@@ -36,6 +36,7 @@ from ..kernel_ir.nodes import (
     LookBack,
     Mma,
     Note,
+    PeeledThreads,
     Publish,
     Rhs,
     RowScan,
@@ -53,19 +54,31 @@ from ..kernel_ir.nodes import (
 from ..llvm.convert import convert, int_to_int
 from ..llvm.math_power import uniform_power
 from ..llvm.ops import apply
+from .allocation import alloc, arena_mark, arena_release
 from .checks import bounds_check, check
 from .collectives import block_reduce, block_scan
-from .control import assign, before_line, conditional, declare, for_loop, only_copies, thread_loop, while_loop
+from .control import (
+    assign,
+    before_line,
+    conditional,
+    declare,
+    for_loop,
+    only_copies,
+    peeled_loop,
+    thread_loop,
+    while_loop,
+)
 from .flags import publish, wait_for
 from .index_comparisons import compared
 from .interleaved import load_row, store_row
 from .kept_stores import MOST_LANES, store_kept
 from .linear_conversion import as_floats
 from .linear_division import divided
-from .memory import alloc, arena_mark, arena_release, atomic, load, load_beside, store
+from .memory import atomic, load, load_beside, store
 from .partial_rows import store_some
 from .prefetch import rows_of_a_loop
 from .row_scans import row_scan
+from .runs import joined
 from .tiles import load_tile, store_tile
 from .values import (
     Lanes,
@@ -129,6 +142,10 @@ def statement(e: Lanes, stm: KStm) -> None:
             begins, copies = before_line(e, stm), only_copies(stm)
             e.ahead = rows_of_a_loop(e.kernel, stm)
             thread_loop(e, index, lo, hi, lambda: statements(e, body), lambda: None, begins, copies)
+            e.ahead = {}
+        case PeeledThreads(body=body, middle=middle):
+            e.ahead = rows_of_a_loop(e.kernel, stm)
+            peeled_loop(e, stm, lambda: statements(e, body), lambda: statements(e, middle), before_line(e, stm))
             e.ahead = {}
         case BlockReduce():
             block_reduce(e, stm, statements)
@@ -197,6 +214,7 @@ def operation(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Lane
         args = args[0], _safe_divisor(e, args[1])
     made = pointwise(e, result_type(op, prim), args, lambda v, texts: apply(v, op, prim, texts))
     moved(e, op, args, made)
+    joined(e, op, args, made)
     return made
 
 
@@ -228,9 +246,25 @@ def linear_form(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> La
     match of_operation(op, prim, [across_of(x) for x in args]):
         case Affine(int(stride)) if abs(stride) < STRIDE_LIMIT:
             base = _base(e, op, prim, [scalar(e, x) for x in args])
-            return Linear(prim, base, stride, False) if stride else Uniform(prim, base)
+            return Linear(prim, base, stride, _counts(e, op, args, base)) if stride else Uniform(prim, base)
         case _:
             return None
+
+
+def _counts(e: Lanes, op: Op, args: tuple[LaneValue, ...], base: str) -> bool:
+    """Whether this is the index of a peeled loop and a small number, which does not wrap; it is noted."""
+    match args:
+        case (Linear(Prim.I64, start, 1), Uniform(_, text)) | (Uniform(_, text), Linear(Prim.I64, start, 1)):
+            if e.counted is None or start not in e.counted.shifts or not _is_literal(text):
+                return False
+        case _:
+            return False
+    if op is Op.ADD or (op is Op.SUB and isinstance(args[0], Linear)):
+        shift = e.counted.shifts[start] + (int(text) if op is Op.ADD else -int(text))
+        if abs(shift) < STRIDE_LIMIT:
+            e.counted.shifts[base] = shift
+            return True
+    return False
 
 
 def _base(e: Lanes, op: Op, prim: Prim, bases: list[str]) -> str:

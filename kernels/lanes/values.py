@@ -47,6 +47,9 @@ class Varying:
 
 
 LaneValue = Uniform | Linear | Varying
+Mask = tuple[str, ...]
+ALL_ON = "splat (i1 true)"
+"""The mask of a vector whose lanes are all on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,24 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Run:
+    """In the lanes of `mask` the index is `at`, an element or a run of them (`runs.py`)."""
+
+    mask: Mask
+    at: Linear | Uniform
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Inside of a peeled loop: where it begins (an i64 text), how many indices each lane is behind that (a vector of
+    i32), and linear values that are the index and a number, by the texts of their bases."""
+
+    lo: str
+    lanes: str
+    shifts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A small array on the stack (`small_tables.py`): where it is, how many elements that has at most, and how many the
     array has (an i64 text), if these may be more."""
@@ -68,11 +89,6 @@ class Table:
     slot: str
     most: int
     count: str
-
-
-Mask = tuple[str, ...]
-ALL_ON = "splat (i1 true)"
-"""The mask of a vector whose lanes are all on."""
 
 
 @dataclass(slots=True)
@@ -102,8 +118,8 @@ class Lanes:
     indices of loads that are fetched ahead, and by how many bytes (`prefetch.py`); `beside`: for lists of statements
     the loads near other ones (`neighbours.py`); `streams`: the arrays whose whole vectors are written past the caches
     (`passes/nontemporal_stores.py`), `streamed`: has one been; `in_place`: those that are read and written; `rest`: the
-    mask of the last threads of a loop, fewer than lanes, and their number (`row_ends.py`); `windows`: what is known of
-    indices, by their texts; `tables`: what is looked up in registers."""
+    mask of the last threads of a loop, fewer than lanes, and their number (`row_ends.py`); `windows`, `runs`: what is
+    known of indices, by their texts; `tables`: what is looked up in registers; `counted`: lanes of a peeled loop."""
 
     code: Code
     kernel: Kernel
@@ -121,6 +137,8 @@ class Lanes:
     in_place: frozenset[KArray] = frozenset()
     rest: tuple[Mask, str] | None = None
     windows: dict[tuple[str, ...], Window] = field(default_factory=dict[tuple[str, ...], Window])
+    runs: dict[tuple[str, ...], tuple[Run, ...]] = field(default_factory=dict[tuple[str, ...], tuple[Run, ...]])
+    counted: Counted | None = None
     tables: dict[KArray, Table] = field(default_factory=dict["KArray", "Table"])
     found: Mapping[str, Interval] | None = None
     env: dict[str, LaneValue | Slot] = field(default_factory=dict)

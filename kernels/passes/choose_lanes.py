@@ -22,6 +22,7 @@ from ..kernel_ir.nodes import (
     KStm,
     LaneShape,
     LoadRow,
+    PeeledThreads,
     StoreRow,
     Threads,
 )
@@ -70,7 +71,7 @@ def has_long_rows(stms: tuple[KStm, ...]) -> bool:
 def accumulates(stms: tuple[KStm, ...]) -> bool:
     """Whether threads loop with accumulators, whose operations wait for each other, but not with too many of them for
     the registers."""
-    loops = [s for s in statements(stms) if isinstance(s, Threads)]
+    loops = [s for s in statements(stms) if isinstance(s, Threads | PeeledThreads)]
     counts = [sum(isinstance(s, Declare) for s in statements(loop.body)) for loop in loops]
     return 0 < max(counts, default=0) <= MOST_ACCUMULATORS
 
@@ -81,7 +82,8 @@ def fitted(kernel: Kernel, registers: int) -> Kernel:
     lanes = kernel.lanes
     if lanes is None or lanes.unroll == 1 or depends_on_lanes(kernel):
         return kernel
-    each = max((_accumulator_bytes(s) for s in statements(kernel.body) if isinstance(s, Threads)), default=0)
+    loops = (s for s in statements(kernel.body) if isinstance(s, Threads | PeeledThreads))
+    each = max(map(_accumulator_bytes, loops), default=0)
     groups = (registers - registers // OPERANDS) // max(1, each * lanes.width)
     return replace(kernel, lanes=replace(lanes, unroll=min(lanes.unroll, max(1, groups))))
 
@@ -91,7 +93,7 @@ def depends_on_lanes(kernel: Kernel) -> bool:
     return any(operators(stm) or isinstance(stm, Atomic) for stm in statements(kernel.body))
 
 
-def _accumulator_bytes(loop: Threads) -> int:
+def _accumulator_bytes(loop: Threads | PeeledThreads) -> int:
     """Of the variables that loops of a thread assign."""
     inner = (s for stm in statements(loop.body) if isinstance(stm, For) for s in statements(stm.body))
     return sum(var.prim.bytes for var in {s.var for s in inner if isinstance(s, Assign)})
@@ -99,5 +101,5 @@ def _accumulator_bytes(loop: Threads) -> int:
 
 def body_size(stms: tuple[KStm, ...]) -> int:
     """Statements of the largest loop over threads, those of operators among them."""
-    loops = (s for s in statements(stms) if isinstance(s, (Threads, BlockReduce, BlockScan)))
+    loops = (s for s in statements(stms) if isinstance(s, (Threads, PeeledThreads, BlockReduce, BlockScan)))
     return max((sum(1 for _ in all_statements((loop,))) - 1 for loop in loops), default=0)

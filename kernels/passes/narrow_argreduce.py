@@ -24,7 +24,7 @@ from ..kernel_ir.dead_code import needed
 from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KLambda, KLet, KOp, KStm, KVar, Operand
 from ..kernel_ir.signs import Ranges
 from ..kernel_ir.traverse import Renamed, names, rewritten
-from .peel_boundaries import MIRRORED, folded
+from .loop_middles import MIRRORED, folded
 
 PIECE = 1 << 30
 """Elements that are counted at once."""

@@ -3,17 +3,22 @@
     threads i in lo..hi { .. xs[max 0 (i-1)] .. if i < n-1 then xs[i+1] else xs[i] .. }
 
 reads a neighbour that is one element away everywhere but at the ends. On lanes, `max 0 (i-1)` is no run of elements,
-and the branch masks. So the loop is cut: in the middle [a, b) every such clamp is its linear operand, every such
+and the branch masks. So the loop is peeled: in the middle [a, b) every such clamp is its linear operand, every such
 comparison a constant;
 
-    threads i in a..b { .. xs[i-1] .. xs[i+1] .. }         plain vector accesses
-    for i in lo..a and b..hi { as it was }                 one by one
+    peeled threads i in lo..hi { nearly as it was; from a to b; .. xs[i-1] .. xs[i+1] .. }      plain vector accesses
 
-with a the greatest of the bounds below i, b the least of those above, found before the loop. Where the middle is short
-or the ends are not, the loop runs as it was. The cut changes no value and no check.
+with a the greatest of the bounds below i, b the least of those above, found before the loop. The first vector of lanes
+and the last one run what holds anywhere (`loop_middles.py`), so that vectors begin where rows do. Where the ends are
+not short, the loop runs as it was. The cut changes no value and no check.
 
-A reduction whose operands may come in any order is cut in the same way: the middle is reduced, then the ends join it.
-A scan of a kernel is cut where whole groups of lanes end, so that it combines what it combined before:
+Loads under masks wait for stores under masks, and masks of many lanes take long. So what the kernel itself has written,
+and bytes, are read by
+
+    threads i in a..b { .. xs[i-1] .. xs[i+1] .. } and for i in lo..a and b..hi { nearly as it was }        one by one
+
+A reduction whose operands may come in any order is cut too: the middle is reduced, then the ends join it one by one. A
+scan of a kernel is cut where whole groups of lanes end, so that it combines what it combined before:
 
     scan i in lo..hi  ⟶  scan i in lo..a' as it was, in a'..b' as the middle, in b'..hi as it was, carries handed on
 
@@ -28,48 +33,58 @@ does, and a check of what is the same for all threads becomes a condition of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import field, replace
+from dataclasses import replace
 
 from ...ir.ops import Op, can_fail
 from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.nodes import BlockReduce, Declare, KConvert, Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
+from ..kernel_ir.execution import written_arrays
+from ..kernel_ir.nodes import (
+    BlockReduce,
+    Declare,
+    KArray,
+    KConvert,
+    Kernel,
+    KIf,
+    KLet,
+    KOp,
+    KStm,
+    KVar,
+    Operand,
+    Threads,
+)
 from ..kernel_ir.traverse import (
     Renamed,
     assigned,
-    children,
     defined,
-    map_operands,
+    loaded_arrays,
     rewritten,
     statements,
     used,
-    with_children,
 )
 from .hoist_invariants import split
+from .loop_middles import FAR, Bound, Middle, Whole
 
 LEAST = 4
-"""Elements of a middle that is worth the cut."""
+"""Elements of a middle that is worth ends one by one."""
+LEAST_BYTES = 4
+"""Of elements whose vectors have so few lanes that masks of them gain time."""
+LONGEST = 1 << 30
+"""Elements of a loop that is cut: the lanes count them in 32 bits."""
 LANES = 1 << 8
 """A multiple of the lanes of every group; elements of a scan's middle that is worth the cut."""
 LEAST_REDUCED = 32
 """The same of a reduction, whose middle has to be combined."""
 MOST_ENDS = 8
-"""Elements at both ends together: they are computed one by one."""
+"""Elements at both ends together."""
 MOST, MOST_SCANNED = 500, 100
 """Statements of a loop that is worth a second copy, and of a scan."""
-FAR = 1 << 61
-"""Beyond every index; bounds are brought within it, so that moving them by a few does not wrap."""
-
-MIRRORED = {
-    Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE, Op.MIN: Op.MIN, Op.MAX: Op.MAX,
-}  # fmt: skip
-"""`x op y` is `y MIRRORED[op] x`."""
 
 
 def peel_boundaries(kernel: Kernel) -> Kernel:
     """The kernel with every thread loop cut where that removes clamps or branches; the same one where there is none."""
-    cutter = _Cutter(assigned(kernel.body), [0])
+    cutter = _Cutter(assigned(kernel.body), [0], written_arrays(kernel))
     scans = tuple(
         new for stm in kernel.body for new in (cutter.scan(stm) if isinstance(stm, kir.BlockScan) else (stm,))
     )
@@ -79,21 +94,24 @@ def peel_boundaries(kernel: Kernel) -> Kernel:
 
 def peel_remainders(kernel: Kernel) -> Kernel:
     """The kernel with the thread loops cut whose indices wrap around; the same one where there is none."""
-    cutter = _Cutter(assigned(kernel.body), [0], True)
+    cutter = _Cutter(assigned(kernel.body), [0], written_arrays(kernel), True)
     body = rewritten(kernel.body, lambda stm: cutter.loop(stm) if isinstance(stm, Threads) else None)
     return replace(kernel, body=body) if cutter.fresh[0] else kernel
 
 
 @dataclass(frozen=True, slots=True)
 class _Cutter:
-    """`mutable`: variables that are assigned; `fresh` counts the names made; `wraps`: only loops that have remainders
+    """`mutable`: variables that are assigned; `fresh` counts the names made; `stored`: what the
+    kernel writes; `wraps`: only loops that have remainders
     are cut, and names differ from those of the other ones."""
 
     mutable: frozenset[str]
     fresh: list[int]
+    stored: frozenset[KArray]
     wraps: bool = False
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
+        """A loop or a reduction cut; None for what has others inside."""
         match stm:
             case Threads():
                 return self.loop(stm)
@@ -108,14 +126,32 @@ class _Cutter:
             return (stm,)
         before, others = split(stm, self.mutable, _is_total)
         rest = replace(stm, body=others)
-        middle = _Middle(stm.index, defined(rest.body) | self.mutable | {stm.index.name})
+        middle = Middle(stm.index, defined(rest.body) | self.mutable | {stm.index.name})
         body = middle.unchecked(middle.rewritten(rest.body))
         if not (middle.wraps if self.wraps else middle.pays):
             return (stm,)
         out = list(before)
-        cut = self.bounds(rest, middle, out, LEAST)
-        ends = self.ends(rest, cut)
-        return (*out, KIf(cut.pays, (Threads(stm.index, cut.a, cut.b, body), ends), (rest,)))
+        whole = Whole(stm.index, middle.inside, turned=middle.turned, within=middle.within)
+        ends = whole.unchecked(whole.rewritten(rest.body))
+        self.conditions(rest, whole, out)
+        loaded = {array for inner in statements(rest.body) for array in loaded_arrays(inner)}
+        if any(array in self.stored or array.prim.bytes < LEAST_BYTES for array in loaded):
+            cut = self.bounds(rest, middle, out, LEAST)
+            alone = self.ends(replace(rest, body=ends), cut)
+            return (*out, KIf(cut.pays, (Threads(stm.index, cut.a, cut.b, body), alone), (rest,)))
+        cut = self.bounds(rest, middle, out)
+        peeled = kir.PeeledThreads(stm.index, stm.lo, stm.hi, cut.a, cut.b, ends, body)
+        return (*out, KIf(cut.pays, (peeled,), (rest,)))
+
+    def conditions(self, stm: Threads, whole: Whole, out: list[KStm]) -> None:
+        """What is to hold of all indices, as indices with sizes: they are few and not negative, and not behind bounds
+        that the last one is to be at most; what wraps around does so once."""
+        length, last = self.let(out, Op.SUB, stm.hi, stm.lo), self.let(out, Op.SUB, stm.hi, Const(Prim.I64, 1))
+        whole.within |= {(stm.lo, Const(Prim.I64, FAR)), (length, Const(Prim.I64, LONGEST))}
+        whole.within |= {(self.let(out, Op.SUB, u, last), Const(Prim.I64, FAR)) for u in sorted(whole.reached, key=str)}
+        for m, shift in sorted(set(whole.turned.values()), key=str):
+            farthest = self.let(out, Op.MAX, last, Const(Prim.I64, abs(shift) - 1))
+            whole.within.add((farthest, m))
 
     def reduction(self, stm: BlockReduce) -> tuple[KStm, ...]:
         """The reduction cut, or as it is where there is nothing to gain."""
@@ -123,7 +159,7 @@ class _Cutter:
         rebased = self.rebased(stm, out)
         if stm.index.prim is not Prim.I64 or not is_plain(stm.body) or sum(1 for _ in statements(stm.body)) > MOST:
             return (stm,)
-        middle = _Middle(rebased.index, defined(stm.body) | self.mutable | {stm.index.name})
+        middle = Middle(rebased.index, defined(stm.body) | self.mutable | {stm.index.name})
         body = middle.rewritten(rebased.body)
         if not middle.pays or middle.within:
             return (stm,)
@@ -143,7 +179,7 @@ class _Cutter:
         parts = (*stm.body, *stm.after)
         if stm.index.prim is not Prim.I64 or not is_plain(parts) or sum(1 for _ in statements(parts)) > MOST_SCANNED:
             return (stm,)
-        middle = _Middle(stm.index, defined((stm,)) | self.mutable)
+        middle = Middle(stm.index, defined((stm,)) | self.mutable)
         body, after = (middle.unchecked(middle.rewritten(stms)) for stms in (stm.body, stm.after))
         if not middle.pays:
             return (stm,)
@@ -197,7 +233,7 @@ class _Cutter:
         assert isinstance(copy, BlockReduce), "a copy is of the same kind"
         return (copy, *(kir.Assign(var, made) for var, made in zip(found, copy.outs, strict=True)))
 
-    def bounds(self, stm: Threads, middle: _Middle, out: list[KStm], least: int) -> _Cut:
+    def bounds(self, stm: Threads, middle: Middle, out: list[KStm], least: int | None = None) -> _Cut:
         """Where the middle begins and ends, and whether it is worth the cut."""
         a, b = stm.lo, stm.hi
         for bound in sorted(middle.below, key=str):
@@ -206,9 +242,9 @@ class _Cutter:
             b = self.let(out, Op.MIN, b, self.moved(out, bound))
         length = self.let(out, Op.SUB, b, a)
         ends = self.let(out, Op.SUB, self.let(out, Op.SUB, stm.hi, stm.lo), length)
-        long = self.let(out, Op.GE, length, Const(Prim.I64, least), Prim.BOOL)
-        short = self.let(out, Op.LE, ends, Const(Prim.I64, MOST_ENDS), Prim.BOOL)
-        enough = self.both(out, long, short)
+        long = None if least is None else self.let(out, Op.GE, length, Const(Prim.I64, least), Prim.BOOL)
+        enough = self.let(out, Op.LE, ends, Const(Prim.I64, MOST_ENDS), Prim.BOOL)
+        enough = enough if long is None else self.both(out, long, enough)
         for index, size in sorted(middle.within, key=str):
             low = self.let(out, Op.GE, index, Const(Prim.I64, 0), Prim.BOOL)
             high = self.let(out, Op.LT, index, size, Prim.BOOL)
@@ -231,7 +267,7 @@ class _Cutter:
         body.append(KLet(index, KOp(Op.SELECT, Prim.I64, (first, early, late))))
         return kir.For(k, cut.ends, (*body, *renamed.rewritten(stm.body), *after(renamed)))
 
-    def moved(self, out: list[KStm], bound: _Bound) -> Operand:
+    def moved(self, out: list[KStm], bound: Bound) -> Operand:
         """The bound for the index alone."""
         if isinstance(bound.of, Const):
             return Const(Prim.I64, max(-FAR, min(FAR, int(bound.of.value))) + bound.shift)
@@ -273,151 +309,6 @@ class _Cut:
     pays: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """The index is at least (or less than) `of` + `shift`."""
-
-    of: Operand
-    shift: int
-
-
-@dataclass(slots=True)
-class _Middle:
-    """The loop's body as it is in the middle, and what makes it so: the bounds, and pairs of an index and the size that
-    it is to be within.
-
-    `offsets`: variables that are the index plus a number; `rounds`: those that are the index plus a number and a
-    variable; `known`: variables that stand for another operand; `pays`: whether a clamp or a branch is gone; `wraps`:
-    whether a remainder of a neighbour is, as that of the index itself tells rows apart that one loop goes over."""
-
-    index: KVar
-    inside: frozenset[str]
-    offsets: dict[Operand, int] = field(default_factory=dict)
-    known: dict[Operand, Operand] = field(default_factory=dict)
-    below: set[_Bound] = field(default_factory=set)
-    above: set[_Bound] = field(default_factory=set)
-    within: set[tuple[Operand, Operand]] = field(default_factory=set)
-    pays: bool = False
-    wraps: bool = False
-    rounds: dict[Operand, tuple[int, Operand]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.offsets[self.index] = 0
-
-    def rewritten(self, stms: Iterable[KStm]) -> tuple[KStm, ...]:
-        return tuple(new for stm in stms for new in self.statement(stm))
-
-    def statement(self, stm: KStm) -> tuple[KStm, ...]:
-        match stm:
-            case KLet(var, KOp(op, prim, args) as rhs):
-                args = tuple(map(self.read, args))
-                if op in (Op.MOD, Op.REM) and (shift := self.wrapped(*args)) is not None:
-                    self.offsets[var] = shift
-                    return (KLet(var, KOp(Op.ADD, prim, (self.index, Const(prim, shift)))),)
-                value = self.value(op, prim, args)
-                if value is None:
-                    self.note_offset(var, op, args)
-                    return (KLet(var, replace(rhs, args=args)),)
-                self.known[var] = value
-                return ()
-            case KIf(cond, then, orelse):
-                match self.read(cond):
-                    case Const(_, holds):
-                        return self.rewritten(then if holds else orelse)
-                    case read:
-                        return (KIf(read, self.rewritten(then), self.rewritten(orelse)),)
-            case kir.For() | kir.KWhile():
-                inner = with_children(stm, tuple(map(self.rewritten, children(stm))))
-                return (map_operands(inner, self.read),)
-            case _:
-                return (map_operands(stm, self.read),)
-
-    def unchecked(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
-        """Without the checks that every thread makes of what is known before the loop, or counts with the index."""
-        return tuple(stm for stm in stms if not (isinstance(stm, kir.BoundsCheck) and self.holds(stm.index, stm.size)))
-
-    def holds(self, index: Operand, size: Operand) -> bool:
-        """Whether `0 <= index < size` in the middle; what this needs is noted."""
-        if not self.is_outside(size):
-            return False
-        if index in self.offsets and abs(self.offsets[index]) < FAR:
-            self.below.add(_Bound(Const(Prim.I64, 0), -self.offsets[index]))
-            self.above.add(_Bound(size, -self.offsets[index]))
-            return True
-        if self.is_outside(index):
-            self.within.add((index, size))
-            return True
-        return False
-
-    def read(self, operand: Operand) -> Operand:
-        return self.known.get(operand, operand)
-
-    def note_offset(self, var: KVar, op: Op, args: tuple[Operand, ...]) -> None:
-        match op, args:
-            case (Op.ADD, (x, Const(_, k))) | (Op.ADD, (Const(_, k), x)) if x in self.offsets:
-                self.offsets[var] = self.offsets[x] + int(k)
-            case Op.SUB, (x, Const(_, k)) if x in self.offsets:
-                self.offsets[var] = self.offsets[x] - int(k)
-            case (Op.ADD, (x, y)) | (Op.ADD, (y, x)) if x in self.offsets and self.is_outside(y):
-                self.rounds[var] = self.offsets[x], y
-            case (Op.ADD, (x, Const(_, k))) | (Op.ADD, (Const(_, k), x)) if x in self.rounds:
-                self.rounds[var] = self.rounds[x][0] + int(k), self.rounds[x][1]
-            case Op.SUB, (x, Const(_, k)) if x in self.rounds:
-                self.rounds[var] = self.rounds[x][0] - int(k), self.rounds[x][1]
-            case _:
-                pass
-
-    def wrapped(self, x: Operand, m: Operand) -> int | None:
-        """k, if `x mod m` is the index plus k in the middle, which is noted: x is that, or m more."""
-        shift, more = self.rounds.get(x, (self.offsets.get(x), m))
-        if shift is None or abs(shift) >= FAR or more != m or isinstance(m, Const) or not self.is_outside(m):
-            return None
-        self.below.add(_Bound(Const(Prim.I64, 0), -shift))
-        self.above.add(_Bound(m, -shift))
-        if x in self.rounds:
-            self.within.add((m, Const(Prim.I64, FAR)))
-        self.wraps |= shift != 0 or x in self.rounds
-        self.pays |= self.wraps
-        return shift
-
-    def value(self, op: Op, prim: Prim, args: tuple[Operand, ...]) -> Operand | None:
-        """What an operation gives in the middle, where that is known; the bounds that this needs are noted."""
-        if prim is Prim.I64 and len(args) == 2:
-            x, y = args
-            if y in self.offsets and x not in self.offsets and op in MIRRORED:
-                x, y, op = y, x, MIRRORED[op]
-            if x in self.offsets and self.is_outside(y):
-                return self.compared(op, x, y)
-            return None
-        return folded(op, args)
-
-    def compared(self, op: Op, x: Operand, u: Operand) -> Operand | None:
-        """`x op u` where x is the index and a number. A constant u is taken to be the first end, another one the
-        last."""
-        k = self.offsets[x]
-        if abs(k) >= FAR:
-            return None
-        self.pays |= op in MIRRORED
-        match op:
-            case Op.MAX:
-                self.below.add(_Bound(u, -k))
-                return x
-            case Op.MIN:
-                self.above.add(_Bound(u, 1 - k))
-                return x
-            case Op.LT | Op.LE | Op.GT | Op.GE | Op.EQ | Op.NE:
-                late = isinstance(u, Const)
-                one = op in (Op.LE, Op.GT, Op.EQ, Op.NE) if late else op in (Op.LE, Op.GT)
-                (self.below if late else self.above).add(_Bound(u, int(one) - k))
-                return Const(Prim.BOOL, op in ((Op.GT, Op.GE, Op.NE) if late else (Op.LT, Op.LE, Op.NE)))
-            case _:
-                return None
-
-    def is_outside(self, operand: Operand) -> bool:
-        """Is it known before the loop?"""
-        return isinstance(operand, Const) or operand.name not in self.inside
-
-
 def _is_total(stm: KStm) -> bool:
     """An operation that cannot fail."""
     match stm:
@@ -425,21 +316,6 @@ def _is_total(stm: KStm) -> bool:
             return not can_fail(op, prim)
         case _:
             return False
-
-
-def folded(op: Op, args: tuple[Operand, ...]) -> Operand | None:
-    """Operations on constants of the middle."""
-    match op, args:
-        case Op.SELECT, (Const(_, holds), x, y):
-            return x if holds else y
-        case (Op.AND, (Const(Prim.BOOL, holds), x)) | (Op.AND, (x, Const(Prim.BOOL, holds))):
-            return x if holds else Const(Prim.BOOL, False)
-        case (Op.OR, (Const(Prim.BOOL, holds), x)) | (Op.OR, (x, Const(Prim.BOOL, holds))):
-            return Const(Prim.BOOL, True) if holds else x
-        case Op.NOT, (Const(Prim.BOOL, holds),):
-            return Const(Prim.BOOL, not holds)
-        case _:
-            return None
 
 
 # ---- statements -----------------------------------------------------------------------------------------------------

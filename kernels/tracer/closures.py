@@ -158,7 +158,7 @@ def step(t: Traced, stm: KStm, who: Who) -> Step:
             return counted(env, index.name, reader(env, bound), steps(t, body, who))
         case kir.KWhile(before, cond, body):
             return repeated(steps(t, before, who), reader(env, cond), steps(t, body, who))
-        case kir.Threads(index, lo, hi, body):
+        case kir.Threads(index, lo, hi, body) | kir.PeeledThreads(index, lo, hi, body=body):
             return in_turn(t, index, lo, hi, lambda: steps(t, body, Who.EACH))
         case kir.BlockReduce():
             return reduce(t, stm)

@@ -95,6 +95,9 @@ def step(state: State, stm: kir.KStm) -> None:
                 run(state, before)
         case kir.Threads(index, lo, hi, body):
             threads(state, index, lo, hi, lambda: run(state, body))
+        case kir.PeeledThreads(index, lo, hi, since, until, body, middle):
+            a, b = (int(read(state, x)) for x in (since, until))
+            threads(state, index, lo, hi, lambda: run(state, middle if a <= int(env[index.name]) < b else body))
         case kir.BlockReduce():
             reduce(state, stm)
         case kir.BlockScan():

@@ -104,6 +104,7 @@ STATEMENTS: dict[str, tuple[KStm, ...]] = {
         kir.Threads(J, ZERO, N, (LET_X,), 4),
         kir.Threads(J, ZERO, i64(8), (kir.Threads(var("t"), ZERO, N, ()),), unit=Level.WARP),
         kir.Threads(J, ZERO, N, (LET_X,), 2, Level.BLOCK),
+        kir.PeeledThreads(J, ZERO, N, i64(1), N, (LET_X,), (kir.Fence(),)),
     ),
     "reduce": (kir.BlockReduce((Y,), J, ZERO, N, (LET_X,), (X,), ADD, (ONE,), False, True, ADD),),
     "scan": (kir.BlockScan((Y,), (var("c", Prim.F32),), J, ZERO, N, (LET_X,), (X,), ADD, (ONE,), (ONE,), (), True),),

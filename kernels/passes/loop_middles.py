@@ -1,0 +1,282 @@
+"""What a loop over threads does in its middle, and what it does anywhere, where less is known.
+
+In the middle clamps are their linear operands, comparisons constants, and remainders of neighbours the index and a
+number; `Middle` notes from where on and up to where that is so. `Whole` finds what holds of all indices 0 <= i < hi:
+i + 1 is above 0, i - 1 below a bound that the last index reaches, and the remainder of a neighbour is one of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import field, replace
+
+from ...ir.ops import Op
+from ...ir.records import dataclass
+from ...ir.types import Const, Prim, i64
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.nodes import KIf, KLet, KOp, KStm, KVar, Operand
+from ..kernel_ir.traverse import children, map_operands, with_children
+
+FAR = 1 << 61
+"""Beyond every index; bounds are brought within it, so that moving them by a few does not wrap."""
+
+MIRRORED = {
+    Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE, Op.MIN: Op.MIN, Op.MAX: Op.MAX,
+}  # fmt: skip
+"""`x op y` is `y MIRRORED[op] x`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The index is at least (or less than) `of` + `shift`."""
+
+    of: Operand
+    shift: int
+
+
+@dataclass(slots=True)
+class Middle:
+    """The loop's body as it is in the middle, and what makes it so: the bounds, and pairs of an index and the size that
+    it is to be within.
+
+    `offsets`: variables that are the index plus a number; `rounds`: those that are the index plus a number and a
+    variable; `known`: variables that stand for another operand; `pays`: whether a clamp or a branch is gone; `wraps`:
+    whether a remainder of a neighbour is, as that of the index itself tells rows apart that one loop goes over;
+    `turned`: such remainders, of what and of which neighbour."""
+
+    index: KVar
+    inside: frozenset[str]
+    offsets: dict[Operand, int] = field(default_factory=dict)
+    known: dict[Operand, Operand] = field(default_factory=dict)
+    below: set[Bound] = field(default_factory=set)
+    above: set[Bound] = field(default_factory=set)
+    within: set[tuple[Operand, Operand]] = field(default_factory=set)
+    pays: bool = False
+    wraps: bool = False
+    rounds: dict[Operand, tuple[int, Operand]] = field(default_factory=dict)
+    turned: dict[Operand, tuple[Operand, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.offsets[self.index] = 0
+
+    def rewritten(self, stms: Iterable[KStm]) -> tuple[KStm, ...]:
+        return tuple(new for stm in stms for new in self.statement(stm))
+
+    def statement(self, stm: KStm) -> tuple[KStm, ...]:
+        match stm:
+            case KLet(var, KOp(op, prim, args) as rhs):
+                args = tuple(map(self.read, args))
+                if op in (Op.MOD, Op.REM) and (shift := self.wrapped(*args)) is not None:
+                    self.offsets[var], self.turned[var] = shift, (args[1], shift)
+                    return (KLet(var, KOp(Op.ADD, prim, (self.index, Const(prim, shift)))),)
+                value = self.value(op, prim, args)
+                if value is None:
+                    self.note_offset(var, op, args)
+                    return (KLet(var, replace(rhs, args=args)),)
+                self.known[var] = value
+                return ()
+            case KIf(cond, then, orelse):
+                match self.read(cond):
+                    case Const(_, holds):
+                        return self.rewritten(then if holds else orelse)
+                    case read:
+                        return (KIf(read, self.rewritten(then), self.rewritten(orelse)),)
+            case kir.For() | kir.KWhile():
+                inner = with_children(stm, tuple(map(self.rewritten, children(stm))))
+                return (map_operands(inner, self.read),)
+            case _:
+                return (map_operands(stm, self.read),)
+
+    def unchecked(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
+        """Without the checks that every thread makes of what is known before the loop, or counts with the index."""
+        return tuple(stm for stm in stms if not (isinstance(stm, kir.BoundsCheck) and self.holds(stm.index, stm.size)))
+
+    def holds(self, index: Operand, size: Operand) -> bool:
+        """Whether `0 <= index < size` in the middle; what this needs is noted."""
+        if not self.is_outside(size):
+            return False
+        if index in self.offsets and abs(self.offsets[index]) < FAR:
+            self.below.add(Bound(Const(Prim.I64, 0), -self.offsets[index]))
+            self.above.add(Bound(size, -self.offsets[index]))
+            return True
+        if self.is_outside(index):
+            self.within.add((index, size))
+            return True
+        return False
+
+    def read(self, operand: Operand) -> Operand:
+        return self.known.get(operand, operand)
+
+    def note_offset(self, var: KVar, op: Op, args: tuple[Operand, ...]) -> None:
+        match op, args:
+            case (Op.ADD, (x, Const(_, k))) | (Op.ADD, (Const(_, k), x)) if x in self.offsets:
+                self.offsets[var] = self.offsets[x] + int(k)
+            case Op.SUB, (x, Const(_, k)) if x in self.offsets:
+                self.offsets[var] = self.offsets[x] - int(k)
+            case (Op.ADD, (x, y)) | (Op.ADD, (y, x)) if x in self.offsets and self.is_outside(y):
+                self.rounds[var] = self.offsets[x], y
+            case (Op.ADD, (x, Const(_, k))) | (Op.ADD, (Const(_, k), x)) if x in self.rounds:
+                self.rounds[var] = self.rounds[x][0] + int(k), self.rounds[x][1]
+            case Op.SUB, (x, Const(_, k)) if x in self.rounds:
+                self.rounds[var] = self.rounds[x][0] - int(k), self.rounds[x][1]
+            case _:
+                pass
+
+    def wrapped(self, x: Operand, m: Operand) -> int | None:
+        """k, if `x mod m` is the index plus k in the middle, which is noted: x is that, or m more."""
+        shift, more = self.rounds.get(x, (self.offsets.get(x), m))
+        if shift is None or abs(shift) >= FAR or more != m or isinstance(m, Const) or not self.is_outside(m):
+            return None
+        self.below.add(Bound(Const(Prim.I64, 0), -shift))
+        self.above.add(Bound(m, -shift))
+        if x in self.rounds:
+            self.within.add((m, Const(Prim.I64, FAR)))
+        self.wraps |= shift != 0 or x in self.rounds
+        self.pays |= self.wraps
+        return shift
+
+    def value(self, op: Op, prim: Prim, args: tuple[Operand, ...]) -> Operand | None:
+        """What an operation gives in the middle, where that is known; the bounds that this needs are noted."""
+        if prim is Prim.I64 and len(args) == 2:
+            x, y = args
+            if y in self.offsets and x not in self.offsets and op in MIRRORED:
+                x, y, op = y, x, MIRRORED[op]
+            if x in self.offsets and self.is_outside(y):
+                return self.compared(op, x, y)
+            return None
+        return folded(op, args)
+
+    def compared(self, op: Op, x: Operand, u: Operand) -> Operand | None:
+        """`x op u` where x is the index and a number. A constant u is taken to be the first end, another one the
+        last."""
+        k = self.offsets[x]
+        if abs(k) >= FAR:
+            return None
+        self.pays |= op in MIRRORED
+        match op:
+            case Op.MAX:
+                self.below.add(Bound(u, -k))
+                return x
+            case Op.MIN:
+                self.above.add(Bound(u, 1 - k))
+                return x
+            case Op.LT | Op.LE | Op.GT | Op.GE | Op.EQ | Op.NE:
+                late = isinstance(u, Const)
+                one = op in (Op.LE, Op.GT, Op.EQ, Op.NE) if late else op in (Op.LE, Op.GT)
+                (self.below if late else self.above).add(Bound(u, int(one) - k))
+                return Const(Prim.BOOL, op in ((Op.GT, Op.GE, Op.NE) if late else (Op.LT, Op.LE, Op.NE)))
+            case _:
+                return None
+
+    def is_outside(self, operand: Operand) -> bool:
+        """Is it known before the loop?"""
+        return isinstance(operand, Const) or operand.name not in self.inside
+
+
+@dataclass(slots=True)
+class Whole(Middle):
+    """The loop's body as it is for all indices, which are not negative. `reached`: what the last index is to be at
+    most; `least`, `greatest`: between which bounds clamped indices are."""
+
+    reached: set[Operand] = field(default_factory=set)
+    least: dict[Operand, Operand] = field(default_factory=dict)
+    greatest: dict[Operand, Operand] = field(default_factory=dict)
+
+    def statement(self, stm: KStm) -> tuple[KStm, ...]:
+        match stm:
+            case KLet(var, KOp(Op.MOD | Op.REM, prim)) if var in self.turned:
+                return self.choice(var, prim)
+            case KLet(var, KOp(Op.MIN | Op.MAX as op, Prim.I64, args)):
+                x, y = map(self.read, args)
+                if op is Op.MAX and self.is_positive(x, y):
+                    self.known[var] = y
+                    return ()
+                made = Middle.statement(self, stm)
+                self.note_clamp(self.read(var), op, x, y)
+                return made
+            case _:
+                return Middle.statement(self, stm)
+
+    def is_positive(self, zero: Operand, x: Operand) -> bool:
+        """Whether what is clamped from above is not negative, as the bound is not, which becomes a condition."""
+        if zero != i64(0) or x in self.offsets or self.least.get(x) != zero:
+            return False
+        self.within.add((self.greatest[x], Const(Prim.I64, FAR)))
+        return True
+
+    def note_clamp(self, var: Operand, op: Op, x: Operand, y: Operand) -> None:
+        x, bound = (x, y) if self.is_outside(y) else (y, x)
+        known, others = (self.greatest, self.least) if op is Op.MIN else (self.least, self.greatest)
+        if self.is_outside(bound):
+            known[var] = bound
+            if x in others:
+                others[var] = others[x]
+            elif op is Op.MIN and self.offsets.get(x, -1) >= 0:
+                others[var] = Const(Prim.I64, 0)
+
+    def choice(self, var: KVar, prim: Prim) -> tuple[KStm, ...]:
+        """The remainder of a neighbour, of two numbers."""
+        m, shift = self.turned[var]
+        at, beyond = KVar(f"{var.name}.at", prim), KVar(f"{var.name}.beyond", Prim.BOOL)
+        turned = KVar(f"{var.name}.turned", prim)
+        test = KOp(Op.LT, prim, (at, Const(prim, 0))) if shift < 0 else KOp(Op.GE, prim, (at, m))
+        return (
+            KLet(at, KOp(Op.ADD, prim, (self.index, Const(prim, shift)))),
+            KLet(beyond, test),
+            KLet(turned, KOp(Op.ADD if shift < 0 else Op.SUB, prim, (at, m))),
+            KLet(var, KOp(Op.SELECT, prim, (beyond, turned, at))),
+        )
+
+    def wrapped(self, x: Operand, m: Operand) -> int | None:
+        """None: a remainder that is not of a neighbour stays."""
+        return None
+
+    def holds(self, index: Operand, size: Operand) -> bool:
+        """Whether `0 <= index < size`, which was a condition of the cut, or becomes one of the bounds of a clamped
+        index."""
+        if (index, size) in self.within:
+            return True
+        low, high = self.least.get(index), self.greatest.get(index)
+        if low is None or high is None or not self.is_outside(size):
+            return False
+        self.within |= {(low, size), (high, size)}
+        return True
+
+    def compared(self, op: Op, x: Operand, u: Operand) -> Operand | None:
+        """`x op u` where x is the index and a number, if it is the same for all indices. A constant u is taken to be
+        the first end, another one the last; that no index is behind that becomes a condition of the cut where it is to
+        be expected: of a clamp of the index or of one before it, of a comparison of one before it."""
+        k = self.offsets[x]
+        if isinstance(u, Const):
+            above, below = k - int(u.value), -1
+        else:
+            above, below = -1, 1 if k < 0 or (k == 0 and op is Op.MIN) else -1
+            self.reached |= {u} if below > 0 else set()
+        match op:
+            case Op.MAX if above >= 0:
+                return x
+            case Op.MIN if below >= 0:
+                return x
+            case Op.LT | Op.GE if below > 0 or above >= 0:
+                return Const(Prim.BOOL, (below > 0) == (op is Op.LT))
+            case Op.LE | Op.GT if below >= 0 or above > 0:
+                return Const(Prim.BOOL, (below >= 0) == (op is Op.LE))
+            case Op.EQ | Op.NE if max(below, above) > 0:
+                return Const(Prim.BOOL, op is Op.NE)
+            case _:
+                return None
+
+
+def folded(op: Op, args: tuple[Operand, ...]) -> Operand | None:
+    """Operations on constants of the middle."""
+    match op, args:
+        case Op.SELECT, (Const(_, holds), x, y):
+            return x if holds else y
+        case (Op.AND, (Const(Prim.BOOL, holds), x)) | (Op.AND, (x, Const(Prim.BOOL, holds))):
+            return x if holds else Const(Prim.BOOL, False)
+        case (Op.OR, (Const(Prim.BOOL, holds), x)) | (Op.OR, (x, Const(Prim.BOOL, holds))):
+            return Const(Prim.BOOL, True) if holds else x
+        case Op.NOT, (Const(Prim.BOOL, holds),):
+            return Const(Prim.BOOL, not holds)
+        case _:
+            return None
