@@ -306,7 +306,7 @@ def touches(values: Values, stm: KStm, path: Path, who: Who) -> Iterator[Touch]:
             yield from each(values, (*body, *turn), path, Who.EACH)
         case kir.BlockReduce() | kir.BlockScan() | kir.WaitFor() | kir.LookBack():
             raise AssertionError("a collective is a phase of its own")
-        case kir.LoadTile() | kir.StoreTile() | kir.StoreSome() | kir.RowScan():
+        case kir.LoadTile() | kir.StoreTile() | kir.StoreSome() | kir.RowScan() | kir.PeeledThreads():
             raise AssertionError("tiles are made for lanes, whose loops touch the same without them")
         case kir.Alloc(array, count):
             if is_on_block_stack(stm):

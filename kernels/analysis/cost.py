@@ -271,8 +271,8 @@ def _stm(stm: KStm, state: _State, lanes: bool) -> Cost:
             return 0.0
         case kir.WaitFor() | kir.LookBack() | kir.AsyncCopy() | kir.Shuffle() | kir.Mma():
             return BLOCK_REDUCE
-        case kir.RowScan():
-            raise AssertionError("rows are scanned as they lie when code is printed: the estimate is of the loop")
+        case kir.RowScan() | kir.PeeledThreads():
+            raise AssertionError("made when code is printed: the estimate is of the loop")
         case kir.LoadTile() | kir.StoreTile() | kir.StoreSome():
             return EXTENT * state.weights.tiled
         case kir.TeamReduce(body=body, after=after) | kir.WarpTurns(body=body, turn=after):
