@@ -83,7 +83,7 @@ def _with_slots(plain: type) -> type | None:
 def _methods(cls: type, frozen: bool, eq: bool) -> Mapping[str, Any]:
     """The methods of a class, but for those that it has itself."""
     fields = dataclasses.fields(cls)
-    found = {"__init__": _init(cls) or _first_init(cls), "__repr__": _shown}
+    found = {"__init__": _init(cls) or _first_init(cls, frozen), "__repr__": _shown}
     if frozen:
         found |= {"__setattr__": _refused, "__delattr__": _refused}
         found |= {"__getstate__": _state, "__setstate__": _restore}
@@ -167,41 +167,25 @@ _INITS = (_init_1, _init_2, _init_3, _init_4, _init_5)
 """An `__init__` for each number of fields, over what stores them."""
 
 
-def _first_init(cls: type) -> Callable[..., None]:
-    """An `__init__` that puts the one of this class in its place, and calls it."""
+def _first_init(cls: type, frozen: bool) -> Callable[..., None]:
+    """An `__init__` that puts the one of `dataclasses` in its place, and calls it."""
 
     def init(self: Any, *args: Any, **keywords: Any) -> None:
-        method = _written_init(cls)
+        parts: dict[str, Any] = {"__annotations__": {}, "__doc__": "which would be made otherwise"}
+        for f in dataclasses.fields(cls):
+            parts["__annotations__"][f.name] = f.type
+            parts[f.name] = dataclasses.field(default=f.default, default_factory=f.default_factory, init=f.init)
+        if (after := getattr(cls, "__post_init__", None)) is not None:
+            parts["__post_init__"] = after
+        twin = dataclasses.dataclass(repr=False, eq=False, frozen=frozen, match_args=False)(
+            type(cls.__name__, (), parts)
+        )
+        method: Any = vars(twin)["__init__"]
+        method.__qualname__ = f"{cls.__qualname__}.__init__"
         cls.__init__ = method
         method(self, *args, **keywords)
 
     return init
-
-
-def _written_init(cls: type) -> Any:
-    """An `__init__` as `dataclasses` writes it, compiled by itself."""
-    params, lines, known = ["self"], list[str](), dict[str, Any]({"_put": object.__setattr__, "_none": MISSING})
-    changes = cls.__setattr__ is object.__setattr__
-    for k, f in enumerate(dataclasses.fields(cls)):
-        known[f"_default{k}"], known[f"_made{k}"] = f.default, f.default_factory
-        is_made, is_optional, value = f.default_factory is not MISSING, f.default is not MISSING, f.name
-        if f.init:
-            params.append(f"{f.name}=_default{k}" if is_made or is_optional else f.name)
-            value = f"_made{k}() if {f.name} is _none else {f.name}" if is_made else f.name
-        elif is_made or is_optional:
-            value = f"_made{k}()" if is_made else f"_default{k}"
-        else:
-            continue
-        lines.append(f"self.{f.name} = {value}" if changes else f"_put(self, {f.name!r}, {value})")
-    if hasattr(cls, "__post_init__"):
-        lines.append("self.__post_init__()")
-    body = "\n  ".join(lines or ["pass"])
-    text = f"def make({', '.join(known)}):\n def __init__({', '.join(params)}):\n  {body}\n return __init__"
-    scope: dict[str, Any] = {}
-    exec(text, {}, scope)  # noqa: S102 (the text has names of fields alone)
-    method = scope["make"](**known)
-    method.__qualname__ = f"{cls.__qualname__}.__init__"
-    return method
 
 
 def _shown(self: Any) -> str:

@@ -144,7 +144,7 @@ def _load_runs(e: Lanes, place: Place, prim: Prim, runs: tuple[Run, ...]) -> tup
 
 
 def _splat_where(e: Lanes, place: Place, prim: Prim, index: str, wanted: str) -> str:
-    """An element in all lanes, as it lies in memory; any value where it is not wanted, as it may not be there."""
+    """An element in all lanes, as it is in memory; any value where it is not wanted, as it may not be there."""
     element = memory_type(prim)
     t, spare = vector(element, e.width), e.code.slot(element)
     e.code.do(f"store {element} zeroinitializer, ptr {spare}")

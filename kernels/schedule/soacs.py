@@ -198,7 +198,7 @@ SHORT = 1024
 
 def step_of_rows(b: Builder, stm: Stm, mode: Mode) -> Operand | None:
     """How many rows a map goes on at a time that makes them in place, side by side: 2 where they are short and end
-    within a vector. Their last lanes are stored under a mask, and what lies behind a masked store, as the next row
+    within a vector. Their last lanes are stored under a mask, and what is behind a masked store, as the next row
     does, cannot be loaded before that is in the cache."""
     made = b.parts.get(stm.pat[0].name) if mode is Mode.BLOCK and not b.has_threads else None
     if made is None or len(made.shape) == 1 or made.strides[-2] != made.shape[-1]:
