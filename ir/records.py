@@ -177,9 +177,8 @@ def _first_init(cls: type, frozen: bool) -> Callable[..., None]:
             parts[f.name] = dataclasses.field(default=f.default, default_factory=f.default_factory, init=f.init)
         if (after := getattr(cls, "__post_init__", None)) is not None:
             parts["__post_init__"] = after
-        twin = dataclasses.dataclass(repr=False, eq=False, frozen=frozen, match_args=False)(
-            type(cls.__name__, (), parts)
-        )
+        made = dataclasses.dataclass(repr=False, eq=False, frozen=frozen, match_args=False, slots=True)
+        twin = made(type(cls.__name__, (), parts))
         method: Any = vars(twin)["__init__"]
         method.__qualname__ = f"{cls.__qualname__}.__init__"
         cls.__init__ = method
