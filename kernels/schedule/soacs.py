@@ -14,14 +14,14 @@ from itertools import islice
 from ...ir import core
 from ...ir.core import Lambda, Reduction, Stm
 from ...ir.ops import Op, can_fail
-from ...ir.types import Const, Prim, Type, Var, i64
+from ...ir.types import Const, Prim, Type, Var
 from ..analysis.cost import cost
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import repeated
 from ..kernel_ir.fma import contracted
 from ..kernel_ir.nodes import KVar
 from .array_values import copy_into, owned
-from .kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, NotLowerable, Operand, Value, scalar
+from .kernel_builder import ZERO, ArrayRef, Builder, Mode, NotLowerable, Operand, Value, scalar
 from .queries import array_origins
 from .statements import gen_body, new_array, next_values
 
@@ -172,9 +172,8 @@ def sequential(b: Builder, stm: Stm, exp: core.Screma, mode: Mode) -> tuple[Valu
     arrays = {k: new_array(b, p.name, p.type, mode) for k, p in enumerate(pat) if k < ns or k >= ns + nr}
     ops = exp.scans + exp.reds
     accs = [accumulator(b, t, b.atom(a), mode) for t, a in zip(types, (a for r in ops for a in r.neutral), strict=True)]
-    count, step = b.fresh("i", Prim.I64), step_of_rows(b, stm, mode)
+    index = b.fresh("i", Prim.I64)
     with b.nested() as stms:
-        index = count if step is None else row_in_turn(b, count, b.operand(exp.width), step)
         rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
         places = rows_in_place(b, exp.map.body, {k: arrays[k] for k in range(ns + nr, len(pat))}, index, mode)
         values = apply_lambda(b, exp.map, rows, mode)
@@ -186,34 +185,10 @@ def sequential(b: Builder, stm: Stm, exp: core.Screma, mode: Mode) -> tuple[Valu
         for k in range(ns + nr, len(pat)):
             if values[k] != places.get(k):
                 put(b, arrays[k], index, values[k], mode)
-    b.emit(kir.For(count, b.operand(exp.width), tuple(stms)))
+    b.emit(kir.For(index, b.operand(exp.width), tuple(stms)))
     scanned = [arrays[k] for k in range(ns)]
     reduced = [b.copy(a) if isinstance(a, KVar) else a for a in accs[ns:]]
     return (*scanned, *reduced, *(arrays[k] for k in range(ns + nr, len(pat))))
-
-
-SHORT = 1024
-"""Bytes of rows up to which waiting for a store of each takes longer than going through memory twice."""
-
-
-def step_of_rows(b: Builder, stm: Stm, mode: Mode) -> Operand | None:
-    """How many rows a map goes on at a time that makes them in place, side by side: 2 where they are short and end
-    within a vector. Their last lanes are stored under a mask, and what is behind a masked store, as the next row
-    does, cannot be loaded before that is in the cache."""
-    made = b.parts.get(stm.pat[0].name) if mode is Mode.BLOCK and not b.has_threads else None
-    if made is None or len(made.shape) == 1 or made.strides[-2] != made.shape[-1]:
-        return None
-    size = b.mul(made.shape[-1], i64(made.mem.prim.bytes))
-    is_short = b.op(Op.LE, Prim.I64, size, i64(SHORT))
-    is_cut = b.op(Op.NE, Prim.I64, b.op(Op.AND, Prim.I64, size, i64(63)), ZERO)
-    return b.op(Op.SELECT, Prim.I64, b.op(Op.AND, Prim.BOOL, is_short, is_cut), i64(2), ONE)
-
-
-def row_in_turn(b: Builder, count: Operand, width: Operand, step: Operand) -> Operand:
-    """0, step, .. below `width`, then 1, 1 + step, ..: for a step of 1 or 2."""
-    twice = b.mul(count, step)
-    odd = b.op(Op.OR, Prim.I64, b.sub(width, ONE), ONE)
-    return b.op(Op.SELECT, Prim.I64, b.op(Op.LT, Prim.I64, twice, width), twice, b.sub(twice, odd))
 
 
 def rows_in_place(
