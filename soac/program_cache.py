@@ -44,6 +44,7 @@ from .kernels.devices.cpu.runtime import jit
 from .kernels.devices.cpu.runtime.jit import CompiledKernels, Effort
 from .kernels.host_ir import nodes as host
 from .kernels.host_ir.launch_parameters import launch_sizes
+from .kernels.kernel_ir import beside_code as kernel_notes
 from .kernels.kernel_ir import nodes as kir
 from .kernels.kernel_ir import values as kernel_values
 from .plain import Classes, NotPlain, classes_of, from_plain, plain
@@ -123,6 +124,7 @@ def classes() -> Classes:
             layout,
             kir,
             kernel_values,
+            kernel_notes,
             tree,
             sys.modules[__name__],
         )
