@@ -140,12 +140,12 @@ def _infer_function(work: Work, dec: ValDec, progress: Progress) -> None:
             raise
         _begin_anew(work, scope)
         work.of_outer.add(dec.id)
+        of_first, work.warnings[said:] = work.warnings[said:], [_of_outer(dec)]
         try:
             infer_value(work, dec, progress)
         except (CompileError, DependsOnFailed, TooDeep):
+            work.warnings[said:] = of_first
             raise error from None
-        del work.warnings[said:]
-        work.warnings.append(_of_outer(dec))
 
 
 def _of_outer(dec: ValDec) -> Diagnostic:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from soac.ir.errors import CompileError
 from tests.support.infer_cases import errors, infer_text, marked, only_error
 
 # text, code, what is marked, and a part of the message
@@ -143,6 +144,18 @@ def test_misspelt_attributes_warn() -> None:
         ("W0301", "did you mean `sequential_outer`?"),
         ("W0301", "did you mean `only_inner`?"),
     ]
+
+
+def test_warnings_of_a_function_by_the_name_outside_are_said_once() -> None:
+    text = (
+        "def f (x: i32): i32 = x  module m = { def f (x: (i32, i32)) = #[sequentiall] (f x.0, f x.1) }\n"
+        "def g (x: i32): i32 = x  module k = { def g (x: (i32, i32)) = #[sequentiall] (g x.0 + true) }"
+    )
+    with pytest.raises(CompileError) as caught:
+        infer_text(text)
+    assert [d.code for d in caught.value.diagnostics] == ["E0202"]
+    _, _, warnings = infer_text(text.split("\n")[0])
+    assert [w.code for w in warnings] == ["W0306", "W0301"]
 
 
 def test_comparing_arrays_is_deprecated() -> None:
