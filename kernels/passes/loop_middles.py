@@ -42,7 +42,7 @@ class Middle:
     `offsets`: variables that are the index plus a number; `rounds`: those that are the index plus a number and a
     variable; `known`: variables that stand for another operand; `pays`: whether a clamp or a branch is gone; `wraps`:
     whether a remainder of a neighbour is, as that of the index itself tells rows apart that one loop goes over;
-    `turned`: such remainders, of what and of which neighbour."""
+    `turned`: such remainders, of what and of which neighbour, unless they are negative before the middle."""
 
     index: KVar
     inside: frozenset[str]
@@ -67,7 +67,9 @@ class Middle:
             case KLet(var, KOp(op, prim, args) as rhs):
                 args = tuple(map(self.read, args))
                 if op in (Op.MOD, Op.REM) and (shift := self.wrapped(*args)) is not None:
-                    self.offsets[var], self.turned[var] = shift, (args[1], shift)
+                    self.offsets[var] = shift
+                    if op is Op.MOD or shift >= 0 or args[0] in self.rounds:
+                        self.turned[var] = args[1], shift
                     return (KLet(var, KOp(Op.ADD, prim, (self.index, Const(prim, shift)))),)
                 value = self.value(op, prim, args)
                 if value is None:
