@@ -18,7 +18,7 @@ from ...ir.types import I64, Atom, Name, Var, scalar
 from ..aliasing.classes import made_of
 from .nest import Dim, Elem, Flow, Nest
 from .recompute_cost import HEAVY, LIMIT, weight_of
-from .segop_bodies import element_of, emit_segmap, needs
+from .segop_bodies import element_of, emit_segmap, needs, relied_on
 from .trace import Rule
 
 # ---- values to arrays --------------------------------------------------------------------------------------------
@@ -104,8 +104,11 @@ def _expand_in_bulk(flow: Flow, nest: Nest, atom: Atom, param: Param) -> bool:
             flow.note(Rule.REPLICATE, str(param.name))
             flow.emit((param,), Replicate(nest.widths + shape, value))
             return True
-        case Scratch(row) if not deferred.stm.certs:
-            flow.emit((param,), Scratch(row.array_of(*nest.widths)))
+        case Scratch(row):
+            certs = deferred.stm.certs and (relied_on(flow, nest.dims, deferred.stm.certs),)
+            flow.known.types[param.name] = param.type
+            made = Scratch(row.array_of(*nest.widths))
+            flow.keep(Stm((param,), made, (*flow.output.certs, *certs), (), flow.output.loc))
             return True
         case _ if flow.type_of(source).shape and deferred.weight < HEAVY:
             _copy_rows(flow, nest, source, param)

@@ -163,23 +163,30 @@ def _for_all_points(flow: Flow, dims: tuple[Dim, ...], deeper: list[Atom], body:
         width = flow.op("least", Op.MIN, width, other)
     empty = flow.emit_as("empty", BOOL, PrimOp(Op.LE, Prim.I64, (width, i64(0))))
 
-    def all_of() -> tuple[Atom, ...]:
-        good, value = flow.fresh_param("good", BOOL), body
-        for depth in range(len(dims) - 1, -1, -1):
-            good = flow.fresh_param("good", BOOL.array_of(*(w for _, w in dims[:depth])))
-            made = seg_body(flow, dims[: depth + 1], value)
-            flow.emit(
-                (good,), SegRed(flow.context.machine.lowest.level, made.space, (_both(flow),), made.body, (BOOL,), None)
-            )
-            element = flow.fresh_param("good", BOOL)
-            at = tuple(Var(index) for index, _ in dims[:depth])
-            value = Body(
-                (single(element_of(good.name, good.type.shape, at), element, flow.output.loc),), (Var(element.name),)
-            )
-        return (Var(good.name),)
-
-    here = host_body(flow, all_of)
+    here = host_body(flow, lambda: (Var(everywhere(flow, dims, body)),))
     return flow.emit_as("good", BOOL, If(Var(empty), here, Body((), (Const(Prim.BOOL, True),))))
+
+
+def everywhere(flow: Flow, dims: tuple[Dim, ...], body: Body) -> Name:
+    """Whether `body` holds at all points."""
+    good, value = flow.fresh_param("good", BOOL), body
+    for depth in range(len(dims) - 1, -1, -1):
+        good = flow.fresh_param("good", BOOL.array_of(*(w for _, w in dims[:depth])))
+        made = seg_body(flow, dims[: depth + 1], value)
+        lowest = flow.context.machine.lowest.level
+        flow.emit((good,), SegRed(lowest, made.space, (_both(flow),), made.body, (BOOL,), None))
+        element = flow.fresh_param("good", BOOL)
+        at = tuple(Var(index) for index, _ in dims[:depth])
+        taken = single(element_of(good.name, good.type.shape, at), element, flow.output.loc)
+        value = Body((taken,), (Var(element.name),))
+    return good.name
+
+
+def relied_on(flow: Flow, dims: tuple[Dim, ...], certs: tuple[Name, ...]) -> Name:
+    """A check that holds if all of these do, at all points."""
+    true = flow.fresh_param("good", BOOL)
+    checked = Stm((true,), Copied(Const(Prim.BOOL, True)), certs, (), flow.output.loc)
+    return everywhere(flow, dims, Body((checked,), (Var(true.name),)))
 
 
 def _both(flow: Flow) -> Reduction:

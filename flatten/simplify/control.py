@@ -147,22 +147,23 @@ def forget_first_values(stm: Stm, env: Env) -> list[Stm] | None:
     """loop y = ys for i < n do .. y with [i] = e  ⟶  loop y = scratch [n] for i < n do ..        [S-LoopOverwrites]
 
     All elements are overwritten, in order or backwards, and none is read. Parallel rounds of the host may be made in
-    batches, each of which copies what it goes on with: such loops keep their values. Of the first values the loop still
-    relies on what was checked for their number."""
+    batches, each of which copies what it goes on with: such loops keep their values. What was checked for the number
+    of the first values, the memory without values relies on."""
     match stm.exp:
         case Loop(params, inits, ForLoop(_, _, Prim.I64), body) as loop:
             if not env.in_thread and any(bodies(inner.exp) for inner in body.stms):
                 return None
         case _:
             return None
-    starts, certs = list(inits), dict.fromkeys(stm.certs)
+    starts = list(inits)
     for k, (param, init) in enumerate(zip(params, inits, strict=True)):
-        if param.type.shape and not isinstance(env.definition(init), Scratch) and _is_overwritten(loop, k, env):
+        made = env.producer(init.name) if isinstance(init, Var) else None
+        has_values = made is None or not isinstance(made.exp, Scratch)
+        if param.type.shape and has_values and _is_overwritten(loop, k, env):
             type_ = env.type_of(init)
-            starts[k] = env.emit(param.name.base, Scratch(type_), type_)
-            certs.update(dict.fromkeys(_checks_of(init, env)))
-    changed = replace(stm, exp=replace(loop, inits=tuple(starts)), certs=tuple(certs))
-    return [changed] if starts != list(inits) else None
+            checks = tuple(dict.fromkeys(_checks_of(init, env)))
+            starts[k] = env.emit(param.name.base, Scratch(type_), type_, checks)
+    return [replace(stm, exp=replace(loop, inits=tuple(starts)))] if starts != list(inits) else None
 
 
 def _checks_of(array: Atom, env: Env) -> Iterator[Name]:

@@ -207,10 +207,10 @@ class Env:
 
     # ---- statements ----------------------------------------------------------------------------------------------
 
-    def emit(self, base: str, exp: Exp, type_: Type) -> Atom:
+    def emit(self, base: str, exp: Exp, type_: Type, certs: tuple[Name, ...] = ()) -> Atom:
         """A new statement before the one being simplified; gives the atom that stands for its value."""
         name = self.names.fresh(base)
-        stm = Stm((Param(name, type_),), exp, (), (), self.loc)
+        stm = Stm((Param(name, type_),), exp, certs, (), self.loc)
         note_sharing(stm, self.sharing, self.consumes)
         self.step(stm)
         return self.resolve(Var(name))
