@@ -18,12 +18,22 @@ from soac.kernels.passes.pipeline import CUDA_PASSES, ready
 from soac.kernels.tracer.run import TraceSettings, show_finding, trace_kernels, trace_program
 from soac.kernels.tracer.visibility import Kind
 from soac.versions import runs_of
+from tests.support.emulator.checks import Outcome, trace
+from tests.support.emulator.subjects import ROOT, of_file
 from tests.support.fences import count_fences, without_fence
 from tests.support.gpu_programs import arguments, compiled, floats, ints, same
 
 CALLS = arguments()
 SETTINGS = TraceSettings(threads=64)
 SHORT = 2000  # elements of a call that is traced
+
+
+def test_what_no_round_has_written_is_not_read() -> None:
+    """Memory without values for all points of a nest is not copied under the checks of its size."""
+    found = Outcome()
+    trace(of_file(ROOT / "tests" / "regress" / "rows_overwritten_in_nests.soac"), found)
+    assert found.traced
+    assert not found.faults
 
 
 @pytest.mark.parametrize("entry", CALLS)
