@@ -15,11 +15,12 @@ from ...ir import core
 from ...ir.core import Lambda, Reduction, Stm
 from ...ir.ops import Op, can_fail
 from ...ir.types import Const, Prim, Type, Var
-from ..analysis.cost import cost
+from ..analysis.cost import LANES, cost
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import repeated
 from ..kernel_ir.fma import contracted
 from ..kernel_ir.nodes import KVar
+from ..kernel_ir.traverse import all_statements
 from .array_values import copy_into, owned
 from .kernel_builder import ZERO, ArrayRef, Builder, Mode, NotLowerable, Operand, Value, scalar
 from .queries import array_origins
@@ -49,9 +50,9 @@ def _screma(stm: Stm) -> core.Screma:
 Gen = Callable[[], tuple[Value, ...]]
 
 
-CLEARLY = 0.9
+CLEARLY, ABOUT = 0.9, 1.1
 """What SOACs on the lanes, element after element, may cost at most of elements on the lanes: where the estimates are
-equal they are so for long SOACs alone."""
+equal they are so for long SOACs alone, or, if it is known that SOACs fill the lanes, for many elements alone."""
 
 
 def cheaper(b: Builder, spread: Gen | None, loop: Gen) -> tuple[Value, ...]:
@@ -70,12 +71,26 @@ def cheaper(b: Builder, spread: Gen | None, loop: Gen) -> tuple[Value, ...]:
     with suppress(NotLowerable):
         with b.nested() as looping:
             others = loop()
-        if cost(tuple(looping)) < CLEARLY * cost(tuple(spreading)):
+        limit = ABOUT if fills_lanes(looping) and not fills_lanes(spreading) else CLEARLY
+        if cost(tuple(looping)) < limit * cost(tuple(spreading)):
             b.stms += looping
             return others
     b.restore(after)
     b.stms += spreading
     return values
+
+
+def fills_lanes(stms: list[kir.KStm]) -> bool:
+    """Whether all that is on the lanes is known to fill them."""
+    bounds = [
+        (stm.lo, stm.hi)
+        for stm in all_statements(stms)
+        if isinstance(stm, kir.Threads | kir.BlockReduce | kir.BlockScan)
+    ]
+    return all(
+        isinstance(lo, Const) and isinstance(hi, Const) and (int(hi.value) - int(lo.value)) % LANES == 0
+        for lo, hi in bounds
+    )
 
 
 # ---- operators ---------------------------------------------------------------------------------------------------

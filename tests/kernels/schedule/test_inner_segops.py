@@ -8,18 +8,22 @@ from functools import cache
 import numpy as np
 import pytest
 
+from soac.frontend.compile import compile_text
 from soac.ir.core import Level
 from soac.ir.interpret import interpret
 from soac.ir.machine import CPU, CUDA, Machine, Mode, is_inside
+from soac.ir.types import i64
 from soac.ir.version_tree import Sides
 from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.devices.cpu.executable import Executable
 from soac.kernels.host_ir.nodes import HostProgram, Interpret
+from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.kernel_ir.traverse import all_statements
 from soac.kernels.passes.pipeline import CUDA_PASSES, ready
 from soac.kernels.tracer.run import Finding, TraceSettings, ready_kernels, show_finding, trace_kernels, trace_program
 from soac.kernels.tracer.visibility import Missing
-from soac.pipeline import Compiled, compile_prog
+from soac.pipeline import Compiled, compile_core, compile_prog
 from soac.versions import runs_of
 from tests.support.fences import count_fences, without_fence
 
@@ -163,3 +167,28 @@ def launched(prog: Compiled, version: Sides) -> set[str]:
 
 def hazards(prog: Compiled, kernels: dict[str, Kernel], version: Sides, shape: tuple[int, int]) -> tuple[Finding, ...]:
     return trace_kernels(prog, kernels.__getitem__, "main", [matrix(shape)], version, SETTINGS).findings
+
+
+TILES = """
+entry main [n][m] (xsss: [n][32][32]f32) (ysss: [m][32][32]f32) (as: [n][m][32][32]f32): [n][m][32][32]f32 =
+  #[incremental_flattening(only_intra)]
+  map2 (\\xss ass ->
+          let zss = map (\\xs -> loop xs = copy xs for j < 32 do xs with [j] = xs[j] / xs[(j * j) % 32]) xss
+          in map2 (\\as yss ->
+                     map2 (\\row zs -> map2 (\\a ys -> f32.sqrt (a - f32.sum (map2 (*) zs ys))) row yss) as zss)
+                  ass ysss)
+       xsss as
+"""
+
+
+def test_a_known_width_takes_the_lanes_where_costs_are_about_equal() -> None:
+    """The number of tiles may be less than there are lanes; their width is not."""
+    made = compile_core(compile_text(TILES, "tiles.soac"), Mode.INCREMENTAL, CPU)
+    threads = [
+        stm
+        for kernel in made.host.kernels
+        for stm in all_statements(kernel.body)
+        if isinstance(stm, kir.Threads) and stm.lo == i64(0)
+    ]
+    assert threads
+    assert all(stm.hi == i64(32) for stm in threads)
