@@ -17,7 +17,5 @@ BAND = 128
 """Columns that a block transposes: each is a row of the source, in a page of its own."""
 DOWN = 1 << 9
 """Bytes of a row of the source that a block transposes."""
-WIDTHS = range(2, 16)
-"""Points of how many elements, side by side, have code of their own; of more than `NARROW`, if a line has no more
-elements than `WIDEST`, but more than a point."""
-NARROW, WIDEST = 8, 16
+WIDTHS = range(2, 9)
+"""Points of how many elements, side by side, have code of their own."""

@@ -2,6 +2,7 @@
 
     copy        to[.., r, c] = from[.., r, c]      row by row, a vector at a time where the rows lie so
     transpose   the same, where `from` is contiguous in r and `to` in c
+    tiles_n     the same, where one of the sides has fewer elements than a line, but n
     points_w    the same, where one of them is contiguous in c, and the other has steps of w elements
 
 Of the outer dimensions, innermost first, `axes` holds size and strides of target and source.
@@ -41,8 +42,10 @@ def bulk_kernel(name: str) -> Kernel:
             return replace(iota(prim, CHUNK // prim.bytes), lanes=several)
         case ["points", width]:
             return replace(points(prim, int(width)), lanes=one)
+        case ["tiles", n]:
+            return replace(transpose(prim, f"tiles_{n}", int(n)), lanes=LaneShape(int(n), 1, True))
         case _:
-            return replace(transpose(prim), lanes=one)
+            return replace(transpose(prim, "transpose", side(prim)), lanes=one)
 
 
 def side(prim: Prim) -> int:
@@ -119,10 +122,10 @@ def together(m: Maker, to: Operand, source: Operand, lo: Operand, hi: Operand, w
         b.emit(kir.StoreRow(m.to, b.add(to, b.mul(j, i64(width))), elements))
 
 
-def transpose(prim: Prim) -> Kernel:
-    """A block for `BAND` columns and `DOWN` bytes of the source's rows, by tiles of a line by a line; both sides have
-    one at least."""
-    m, n = Maker(prim), side(prim)
+def transpose(prim: Prim, name: str, n: int) -> Kernel:
+    """A block for `BAND` columns and `DOWN` bytes of the source's rows, by tiles of n x n elements, whole lines if they
+    can be; both sides have n at least."""
+    m = Maker(prim)
     b = m.b
     number, top, bottom = m.piece(b.block, SIZE, DOWN // prim.bytes)
     number, left, right = m.piece(number, COLUMNS, BAND)
@@ -136,7 +139,7 @@ def transpose(prim: Prim) -> Kernel:
             transpose_tile(m, b.add(to, c), b.add(source, b.mul(c, FROM_COLUMN)), n)
         b.emit(kir.For(across, m.parts(b.sub(right, left), n), tuple(beside)))
     b.emit(kir.For(down, m.parts(b.sub(bottom, top), n), tuple(below)))
-    return replace(m.kernel("transpose", (m.to, m.source, AXES), SCALARS), streams=(m.to,))
+    return replace(m.kernel(name, (m.to, m.source, AXES), SCALARS), streams=(m.to,))
 
 
 def transpose_tile(m: Maker, to: Operand, source: Operand, n: int) -> None:

@@ -125,7 +125,7 @@ def test_nothing_is_copied() -> None:
 
 @pytest.mark.parametrize(
     "kernel",
-    [*map(cpu.bulk_kernel, BULK[:IN_LIBRARIES]), cpu.bulk_kernel("points_13_2"), *cuda.bulk_kernels()],
+    [*map(cpu.bulk_kernel, BULK[:IN_LIBRARIES]), cpu.bulk_kernel("points_7_2"), *cuda.bulk_kernels()],
     ids=lambda k: k.name,
 )
 def test_copies_are_kernels_like_any(kernel: Kernel) -> None:

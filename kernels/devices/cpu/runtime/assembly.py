@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
 from importlib.resources import files
 
-from ....host_ir.copy_sizes import BAND, CHUNK, DOWN, FAR_BYTES, LINE, NARROW, ROWS, WIDEST, WIDTHS
+from ....host_ir.copy_sizes import BAND, CHUNK, DOWN, FAR_BYTES, LINE, ROWS, WIDTHS
 from ....host_ir.launch_parameters import TASKS
 
 FOLDER = files(__name__.rpartition(".")[0])
@@ -101,7 +101,7 @@ MEMORY = {
     "SPARE": 2 * 4096 + 127, "IN_PAGE": 4096 - 1, "HALF": 4096 // 2, "QUARTER": 4096 // 4,
 }  # fmt: skip
 
-KINDS = ("copy", "transpose", "iota", *(f"points_{width}" for width in WIDTHS))
+KINDS = ("copy", "transpose", "iota", "tiles_8", "tiles_16", *(f"points_{width}" for width in WIDTHS))
 BULK = tuple(f"{kind}_{size}" for kind in KINDS for size in (1, 2, 4, 8))
 """The kernels of bulk operations, by the numbers that the runtime knows them by: kinds of 4."""
 
@@ -110,7 +110,8 @@ IN_LIBRARIES = 4 * KINDS.index("points_5")
 
 COPIES = {
     "BULK": len(BULK), "BOTH": 2 * len(BULK), "IN_LIBRARIES": IN_LIBRARIES, "POINTS": 4 * KINDS.index("points_2"),
-    "NARROWEST": WIDTHS[0], "NARROW": NARROW, "WIDEST": WIDEST,
+    "TILES": 4 * KINDS.index("tiles_8"),
+    "NARROWEST": WIDTHS[0], "WIDEST": WIDTHS[-1],
     "SHARED": 1 << 20,  # bytes from which several threads share a copy
     "LITTLE": 1 << 24,  # bytes that code of little effort moves, at most
     "FAR_BYTES": FAR_BYTES, "TASKS": TASKS, "LINE": LINE, "CHUNK": CHUNK, "ROWS": ROWS, "BAND": BAND, "DOWN": DOWN,

@@ -113,14 +113,15 @@ pad:
   ret void
 launch:
   %side = udiv i64 $LINE$, %element
-  %points = call i64 @points(ptr %axes, i64 %side)
+  %points = call i64 @points(ptr %axes)
   %is_thin = icmp ne i64 %points, 0
   goto %chosen if %is_thin
 other:
-  %can_turn = call i1 @turned(ptr %axes, i64 %count, i64 %side)
+  %found = call i64 @tile(ptr %axes, i64 %count, i64 %side)
   br label %chosen
 chosen:
-  %is_turned = phi i1 [ false, %launch ], [ %can_turn, %other ]
+  %tile = phi i64 [ 0, %launch ], [ %found, %other ]
+  %is_turned = icmp ne i64 %tile, 0
   %columns = load %Axis, ptr %axes
   %rows = load %Axis, ptr %axes[%Axis 1]
   %outer = call i64 @llvm.smax.i64(i64 (sub i64 %count, 2), i64 0)
@@ -142,7 +143,8 @@ chosen:
   %pieces = mul i64 %across, (call i64 @parts(i64 %row_count, i64 %height))
   %blocks = mul i64 (udiv i64 (udiv i64 %bytes, %element), (mul i64 %column_count, %row_count)), %pieces
   %points_group = add i64 (shl i64 (sub i64 %points, $NARROWEST$), 2), $POINTS$
-  %number = add i64 (select i1 %is_turned, i64 4, i64 (select i1 %is_thin, i64 %points_group, i64 0)), %log
+  %tile_group = select i1 (icmp eq i64 %tile, %side), i64 4, i64 (add i64 (shl i64 (lshr i64 %tile, 4), 2), $TILES$)
+  %number = add i64 (select i1 %is_turned, i64 %tile_group, i64 (select i1 %is_thin, i64 %points_group, i64 0)), %log
   call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %bytes)
 }
 
@@ -154,6 +156,17 @@ define internal void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %b
   %stopped = call i64 @soac_host_run(ptr %state, ptr %job, ptr %code, i64 %blocks, i1 %alone, i64 $TASKS$)
   ret void if icmp eq i64 %stopped, 0
   call void %code(ptr %job, i64 0, i64 %blocks, i64 0)
+}
+
+; The side of the tiles that transpose: the elements of a line, else 16 or 8; 0 where there are fewer, or nothing is transposed.
+define internal i64 @tile(ptr %axes, i64 %count, i64 %side) {
+  ret i64 %side if call i1 @turned(ptr %axes, i64 %count, i64 %side)
+  ret i64 0 if icmp sle i64 %side, 8
+  goto %least if icmp sle i64 %side, 16
+  ret i64 16 if call i1 @turned(ptr %axes, i64 %count, i64 16)
+least:
+  %fits = call i1 @turned(ptr %axes, i64 %count, i64 8)
+  ret i64 (select i1 %fits, i64 8, i64 0)
 }
 
 ; Is the source contiguous along another axis than the target, both long enough for a tile? Then that one becomes the
@@ -179,14 +192,14 @@ swap:
 
 ; Of how many elements are points, where one side is contiguous along the columns and the other has points between them, for
 ; which there is code? Else 0. Points whose rows lie apart in the source become rows.
-define internal i64 @points(ptr %axes, i64 %side) {
+define internal i64 @points(ptr %axes) {
   %columns = load %Axis, ptr %axes
   %rows = load %Axis, ptr %axes[%Axis 1]
   %size = extractvalue %Axis %columns, $Axis.size$
   %from = extractvalue %Axis %columns, $Axis.from$
   ret i64 0 if icmp ne i64 (extractvalue %Axis %columns, $Axis.to$), 1
-  goto %apart if call i1 @few(i64 %from, i64 %side)
-  ret i64 0 unless call i1 @few(i64 %size, i64 %side)
+  goto %apart if call i1 @few(i64 %from)
+  ret i64 0 unless call i1 @few(i64 %size)
   ret i64 0 if icmp ne i64 (extractvalue %Axis %rows, $Axis.to$), %size
   ret i64 0 if icmp ne i64 (extractvalue %Axis %rows, $Axis.from$), 1
   store %Axis %rows, ptr %axes
@@ -196,12 +209,9 @@ apart:
   ret i64 %from
 }
 
-; Is there code for points of this number of elements, which tiles of lines cannot do or do not do better? `side`: the elements
-; of a line; points of many small ones take long to compile.
-define internal i1 @few(i64 %size, i64 %side) {
-  %wide = and i1 (icmp slt i64 %size, %side), (icmp sle i64 %side, $WIDEST$)
-  %both = and i1 (icmp sge i64 %size, $NARROWEST$), (or i1 (icmp sle i64 %size, $NARROW$), %wide)
-  ret i1 %both
+; Is there code for points of this number of elements?
+define internal i1 @few(i64 %size) {
+  ret i1 (and i1 (icmp sge i64 %size, $NARROWEST$), (icmp sle i64 %size, $WIDEST$))
 }
 
 ; How many pieces of this length there are.
