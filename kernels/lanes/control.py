@@ -28,11 +28,14 @@ from ..kernel_ir.nodes import (
     KStm,
     KVar,
     KWhile,
+    LoadTile,
     Operand,
     PeeledThreads,
     Store,
+    StoreTile,
     Threads,
 )
+from ..kernel_ir.traverse import statements
 from ..llvm.convert import convert
 from ..llvm.text import llvm_type, memory_type
 from .index_comparisons import COUNTED, counted_lanes
@@ -259,10 +262,12 @@ def thread_loop(
     between: Callable[[], None],
     begins: str | None = None,
     copies: bool = False,
+    walks: bool = False,
 ) -> None:
     """`body` for each group of lanes: full groups with nothing masked, `between`, full vectors one by one, then the
     rest, one masked vector at a time. `begins`: how many come before the full groups, an i64 text. `copies`: masks
-    cost less than another loop, and all that is left is masked."""
+    cost less than another loop, and all that is left is masked. `walks`: each group goes over memory of its own, with
+    lines that the next one shares, and more than a vector that is left is a masked group."""
     position, last = _thread_range(e, index, lo, hi)
     count = int(hi.value) - int(lo.value) if isinstance(lo, Const) and isinstance(hi, Const) else None
     e.in_threads = True
@@ -278,8 +283,11 @@ def thread_loop(
     singles = e.unroll > 1 and e.peeled and not copies
     once = e.peeled and (singles or e.unroll == 1)
     if singles and (count is None or count % e.lanes >= e.width):
-        with _vector_by_vector(e):
-            _groups(e, index, position, last, body)
+        if walks:
+            _masked_group(e, index, position, last, body)
+        else:
+            with _vector_by_vector(e):
+                _groups(e, index, position, last, body)
     if count is None or not e.peeled or count % (e.width if once else e.lanes):
         with _vector_by_vector(e):
             _groups(e, index, position, last, body, masked=True, once=once)
@@ -343,6 +351,13 @@ def only_copies(loop: Threads) -> bool:
         else isinstance(s, (KLet, Check, BoundsCheck))
         for s in loop.body
     )
+
+
+def walks(loop: Threads) -> bool:
+    """Whether threads go along columns, or over others' elements, in loops of their own, not row by row in tiles."""
+    if not loop.index.prim.is_signed or not any(isinstance(stm, For) for stm in loop.body):
+        return False
+    return not any(isinstance(stm, KWhile | LoadTile | StoreTile) for stm in statements(loop.body))
 
 
 def before_line(e: Lanes, stm: Threads | PeeledThreads) -> str | None:
@@ -413,6 +428,21 @@ def _groups(
             e.rest = None
         if not once:
             code.do(f"store {t} {code.op(f'add {t} {i}, {e.lanes}')}, ptr {position}")
+
+
+def _masked_group(e: Lanes, index: KVar, position: str, last: str, body: Callable[[], None]) -> None:
+    """`body` for what is left, if that is a vector or more."""
+    prim, t, code = index.prim, llvm_type(index.prim), e.code
+    with code.loop("threads", "several", "rest", once=True) as test:
+        i = code.op(f"load {t}, ptr {position}")
+        left = code.op(f"sub {t} {last}, {i}")
+        test(e.one.ins("icmp sge", prim, left, str(e.width)))
+        e.env[index.name] = Linear(prim, i, 1, True)
+        behind = (code.op(f"sub {t} {left}, {j * e.width}") for j in range(e.unroll))
+        counts = [e.one.intrinsic("smax", prim, count, "0") for count in behind]
+        with e.masked(tuple(first_lanes(e, prim, count) for count in counts)):
+            body()
+        code.do(f"store {t} {last}, ptr {position}")
 
 
 def first_lanes(e: Lanes, prim: Prim, count: str) -> str:

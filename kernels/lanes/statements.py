@@ -66,6 +66,7 @@ from .control import (
     only_copies,
     peeled_loop,
     thread_loop,
+    walks,
     while_loop,
 )
 from .flags import publish, wait_for
@@ -141,7 +142,7 @@ def statement(e: Lanes, stm: KStm) -> None:
         case Threads(index, lo, hi, body):
             begins, copies = before_line(e, stm), only_copies(stm)
             e.ahead = rows_of_a_loop(e.kernel, stm)
-            thread_loop(e, index, lo, hi, lambda: statements(e, body), lambda: None, begins, copies)
+            thread_loop(e, index, lo, hi, lambda: statements(e, body), lambda: None, begins, copies, walks(stm))
             e.ahead = {}
         case PeeledThreads(body=body, middle=middle):
             e.ahead = rows_of_a_loop(e.kernel, stm)
