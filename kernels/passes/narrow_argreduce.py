@@ -9,6 +9,10 @@ Counting keeps the order of places, and what of a place is a test for `none` is 
 numbers what op does to the places. A vector of f32 then has one vector of places beside it, not two. And where an
 accumulator (x, k) takes in an element (y, j), it is known that j >= 0 and k < j, since elements come in ascending order
 to each lane: comparisons fold, by which argmax is a comparison and two selects (`BlockReduce.step`).
+
+An associative operator that chooses one of its operands orders all elements, whichever of equal ones it takes: of three
+in a row a beats c if it beats b and b beats c. So they may be combined in any order, if the one with the smaller place
+is the left operand (`by_place`).
 """
 
 from __future__ import annotations
@@ -116,6 +120,7 @@ class _Counter:
             *stm.body,
             KLet(number, KConvert(Prim.I64, Prim.I32, j)),
         )
+        chooses = not stm.commutative and is_choice(op)
         return replace(
             stm,
             outs=tuple(outs),
@@ -124,10 +129,25 @@ class _Counter:
             hi=length,
             body=body,
             values=(*stm.values[:k], number, *stm.values[k + 1 :]),
-            op=op,
+            op=self.by_place(op, k) if chooses else op,
             neutral=(*stm.neutral[:k], NONE, *stm.neutral[k + 1 :]),
+            commutative=stm.commutative or chooses,
             step=step_of(op, k),
         )
+
+    def by_place(self, op: KLambda, k: int) -> KLambda:
+        """The operator on two elements in the order of their places, component k."""
+        turned = self.name("turned", Prim.BOOL)
+        body: list[KStm] = [KLet(turned, KOp(Op.LT, Prim.I32, (op.right[k], op.left[k])))]
+        names: dict[Operand, Operand] = {}
+        for left, right in zip(op.left, op.right, strict=True):
+            for var, other in ((left, right), (right, left)):
+                ordered = self.name(var.name, var.prim)
+                body.append(KLet(ordered, KOp(Op.SELECT, var.prim, (turned, other, var))))
+                names[var] = ordered
+        copied = Renamed(f".{self.fresh[0]}", names)
+        body += copied.rewritten(op.body)
+        return replace(op, body=tuple(body), results=tuple(map(copied.read, op.results)))
 
     def place(self, out: list[KStm], number: KVar, neutral: Operand, start: Operand) -> KVar:
         """`if number < 0 then neutral else start + number`"""
@@ -149,6 +169,20 @@ class _Counter:
 
 
 # ---- operators ------------------------------------------------------------------------------------------------------
+
+
+def is_choice(op: KLambda) -> bool:
+    """Whether an operator gives all of one of its operands, by one condition."""
+    made = {stm.var: stm.rhs for stm in op.body if isinstance(stm, KLet)}
+    pairs = list(zip(op.left, op.right, strict=True))
+    conditions: set[tuple[Operand, bool]] = set()
+    for result, (left, right) in zip(op.results, pairs, strict=True):
+        match made.get(result) if isinstance(result, KVar) else None:
+            case KOp(Op.SELECT, _, (cond, x, y)) if (x, y) in ((left, right), (right, left)):
+                conditions.add((cond, x == left))
+            case _:
+                return False
+    return len(conditions) == 1
 
 
 def counted(op: KLambda, k: int, neutral: Operand) -> KLambda | None:

@@ -163,3 +163,40 @@ def test_places_from_somewhere_on(first: KVar) -> None:
     kernel = Kernel("k", BLOCK, (XS, OUT), (N, K), (reduce, *stores), (), Level.BLOCK)
     sizes = [{"n": n, "m": 1, "k": k} for n, k in ((0, 0), (9, 3), (9, -4))]
     assert bool(check(kernel, sizes, ["narrow-argreduce"])) == (first != K)
+
+
+CHOICES = {
+    "the first of the largest": ("if x >= y then (x, i) else (y, j)", "lowest", lambda xs: int(np.argmax(xs))),
+    "the last of the largest": (
+        "if x > y then (x, i) else (y, j)", "lowest", lambda xs: len(xs) - 1 - int(np.argmax(xs[::-1])),
+    ),
+    "the first of the smallest": ("if y < x then (y, j) else (x, i)", "highest", lambda xs: int(np.argmin(xs))),
+    "the first of all": ("if i < 0 then (y, j) else (x, i)", "lowest", lambda xs: 0),
+    "the last of all": ("if j < 0 then (x, i) else (y, j)", "lowest", lambda xs: len(xs) - 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("prim", ["u8", "i32", "f64"])
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices_in_order_are_made_in_any_order(name: str, prim: str) -> None:
+    body, bound, wanted = CHOICES[name]
+    text = f"""
+        def choose (x: {prim}, i: i64) (y: {prim}, j: i64): ({prim}, i64) = {body}
+        entry f [n] (xs: [n]{prim}) = reduce choose ({prim}.{bound}, -1) (zip xs (iota n))"""
+    reductions = [stm for stm in reductions_of(text) if stm.step is not None]
+    assert reductions
+    assert all(stm.commutative for stm in reductions)
+    program = soac.compile(text)
+    rng = np.random.default_rng(1)
+    for n in (1, 2, 7, 63, 64, 65, 1000, 70_001):
+        for least, most in ((3, 4), (0, 3), (0, 200)):
+            xs = rng.integers(least, most, n).astype({"u8": np.uint8, "i32": np.int32, "f64": np.float64}[prim])
+            value, place = program.f(xs)
+            assert (int(place), value) == (wanted(xs), xs[wanted(xs)])
+
+
+def test_what_is_no_choice_of_an_operand_keeps_its_order() -> None:
+    text = """
+        def both (x: i32, i: i64) (y: i32, j: i64): (i32, i64) = (i32.max x y, if x >= y then i else j)
+        entry f [n] (xs: [n]i32) = reduce both (i32.lowest, -1) (zip xs (iota n))"""
+    assert not any(stm.commutative for stm in reductions_of(text))
