@@ -2,13 +2,14 @@
 
     copy        to[.., r, c] = from[.., r, c]      row by row, a vector at a time where the rows lie so
     transpose   the same, where `from` is contiguous in r and `to` in c
-    tiles_n     the same, where one of the sides has fewer elements than a line, but n
+    tiles_n     the same, by tiles of n x n elements
     points_w    the same, where one of them is contiguous in c, and the other has steps of w elements
 
 Of the outer dimensions, innermost first, `axes` holds size and strides of target and source.
 
-A transposition goes in tiles of whole lines of the cache, so that it does not matter which of them fall into the same
-set, as columns of a matrix whose sides are powers of two do. The last tiles of a side reach back over those before.
+A transposition goes in tiles, a few lines of the cache that stay there, whichever of them fall into the same set, as
+columns of a matrix whose sides are powers of two do; of whole lines where these are written past the caches. The last
+tiles of a side reach back over those before.
 """
 
 from __future__ import annotations

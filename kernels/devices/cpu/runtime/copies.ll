@@ -112,12 +112,11 @@ pad:
   call void @llvm.memcpy.p0.p0.i64(ptr %start, ptr %origin, i64 %bytes, i1 false)
   ret void
 launch:
-  %side = udiv i64 $LINE$, %element
   %points = call i64 @points(ptr %axes)
   %is_thin = icmp ne i64 %points, 0
   goto %chosen if %is_thin
 other:
-  %found = call i64 @tile(ptr %axes, i64 %count, i64 %side)
+  %found = call i64 @tile(ptr %axes, i64 %count, i64 %element, ptr %start, i64 %bytes)
   br label %chosen
 chosen:
   %tile = phi i64 [ 0, %launch ], [ %found, %other ]
@@ -125,8 +124,7 @@ chosen:
   %columns = load %Axis, ptr %axes
   %rows = load %Axis, ptr %axes[%Axis 1]
   %outer = call i64 @llvm.smax.i64(i64 (sub i64 %count, 2), i64 0)
-  %beginnings = or i64 (ptrtoint ptr %start to i64), (shl i64 (extractvalue %Axis %rows, $Axis.to$), %log)
-  %whole_lines = select i1 %is_turned, i1 (icmp eq i64 (urem i64 %beginnings, $LINE$), 0), i1 true
+  %whole_lines = or i1 (xor i1 %is_turned, true), (icmp eq i64 (mul i64 %tile, %element), $LINE$)
   %far = zext i1 (and i1 (icmp uge i64 %bytes, $FAR_BYTES$), %whole_lines) to i64
   store %Copy zeroinitializer, ptr %job
   store ptr %start, ptr %job->Copy.to
@@ -143,7 +141,8 @@ chosen:
   %pieces = mul i64 %across, (call i64 @parts(i64 %row_count, i64 %height))
   %blocks = mul i64 (udiv i64 (udiv i64 %bytes, %element), (mul i64 %column_count, %row_count)), %pieces
   %points_group = add i64 (shl i64 (sub i64 %points, $NARROWEST$), 2), $POINTS$
-  %tile_group = select i1 (icmp eq i64 %tile, %side), i64 4, i64 (add i64 (shl i64 (lshr i64 %tile, 4), 2), $TILES$)
+  %tiles = add i64 $TILES$, (shl i64 (lshr i64 %tile, 4), 2)
+  %tile_group = select i1 (icmp eq i64 (mul i64 %tile, %element), $LINE$), i64 4, i64 %tiles
   %number = add i64 (select i1 %is_turned, i64 %tile_group, i64 (select i1 %is_thin, i64 %points_group, i64 0)), %log
   call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %bytes)
 }
@@ -158,15 +157,24 @@ define internal void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %b
   call void %code(ptr %job, i64 0, i64 %blocks, i64 0)
 }
 
-; The side of the tiles that transpose: the elements of a line, else 16 or 8; 0 where there are fewer, or nothing is transposed.
-define internal i64 @tile(ptr %axes, i64 %count, i64 %side) {
-  ret i64 %side if call i1 @turned(ptr %axes, i64 %count, i64 %side)
-  ret i64 0 if icmp sle i64 %side, 8
-  goto %least if icmp sle i64 %side, 16
-  ret i64 16 if call i1 @turned(ptr %axes, i64 %count, i64 16)
-least:
-  %fits = call i1 @turned(ptr %axes, i64 %count, i64 8)
-  ret i64 (select i1 %fits, i64 8, i64 0)
+; The side of the tiles that transpose, 0 where nothing is transposed or a side has fewer than 8 elements: half a line, so that
+; every other vector lies in one line wherever rows begin; a whole one where whole lines are written past the caches; of
+; small elements 16 or 8.
+define internal i64 @tile(ptr %axes, i64 %count, i64 %element, ptr %start, i64 %bytes) {
+  %most = select i1 (icmp ule i64 %element, 2), i64 16, i64 8
+  goto %found if call i1 @turned(ptr %axes, i64 %count, i64 %most)
+  goto %none if icmp eq i64 %most, 8
+  ret i64 8 if call i1 @turned(ptr %axes, i64 %count, i64 8)
+none:
+  ret i64 0
+found:
+  ret i64 %most if icmp ult i64 %bytes, $FAR_BYTES$
+  %rows = load %Axis, ptr %axes[%Axis 1]
+  %least = call i64 @llvm.smin.i64(i64 (load i64, ptr %axes->Axis.size), i64 (extractvalue %Axis %rows, $Axis.size$))
+  %beginnings = or i64 (ptrtoint ptr %start to i64), (mul i64 (extractvalue %Axis %rows, $Axis.to$), %element)
+  %line = udiv i64 $LINE$, %element
+  %whole = and i1 (icmp eq i64 (urem i64 %beginnings, $LINE$), 0), (icmp sge i64 %least, %line)
+  ret i64 (select i1 %whole, i64 %line, i64 %most)
 }
 
 ; Is the source contiguous along another axis than the target, both long enough for a tile? Then that one becomes the
