@@ -17,6 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..ir.cores import cores
 from ..ir.errors import NOWHERE, Diagnostic, Label, Loc, TuningError
 from ..ir.json_text import json_of
 from ..ir.machine import BLOCK, WARP
@@ -34,7 +35,7 @@ class SettingError(TuningError):
 
 INFINITY = 2**63 - 1
 MAX_BYTES = 1 << 20
-MOST_THREADS = 4 * (os.cpu_count() or 1)
+MOST_THREADS = 4 * cores()
 
 
 def tuning_path(program: Path) -> Path:

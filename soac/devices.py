@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
 from functools import cache
 from typing import TYPE_CHECKING
 
+from .ir.cores import cores
 from .ir.errors import Diagnostic, SystemFault
 from .ir.machine import MACHINES
 from .ir.records import dataclass
@@ -54,7 +54,7 @@ def device(name: str) -> DeviceInfo:
     """The device `name`. What a GPU lacks is looked for where the GPU is asked for only: that starts processes."""
     match name:
         case "cpu":
-            return DeviceInfo("cpu", f"{os.cpu_count()} cores of {jit.host().cpu}, LLVM lanes", ())
+            return DeviceInfo("cpu", f"{cores()} cores of {jit.host().cpu}, LLVM lanes", ())
         case "cuda":
             return DeviceInfo("cuda", described_gpu(), missing_for_cuda())
         case _:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..ir.cores import cores
 from ..ir.errors import Diagnostic, SystemFault
 from ..kernels.devices.cpu.runtime import thread_pool
 from .api import BLOCKS, Cluster
@@ -28,7 +28,7 @@ def connected(
         with Client(address) as client:
             yield Cluster(client, blocks or BLOCKS, threads)
         return
-    share = threads or max(1, (os.cpu_count() or 1) // workers)
+    share = threads or max(1, cores() // workers)
     with (
         LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as here,
         Client(here) as client,

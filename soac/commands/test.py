@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import sys
 from collections import Counter
@@ -19,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ..devices import require
 from ..frontend.compile import read_bytes
+from ..ir.cores import cores
 from ..ir.machine import MACHINES
 from ..output import write_out
 from ..reports.tables import table
@@ -71,8 +71,8 @@ def command(
     paths = list(dict.fromkeys(programs_in(files)))
     if not paths:
         raise click.UsageError("there is no program with a test block in " + ", ".join(f"`{file}`" for file in files))
-    processes = min(len(paths), jobs or (1 if settings.device == "cuda" else _cores()))
-    threads = settings.threads or max(1, _cores() // processes)
+    processes = min(len(paths), jobs or (1 if settings.device == "cuda" else cores()))
+    threads = settings.threads or max(1, cores() // processes)
     testing = Testing(
         replace(settings, threads=threads), all_versions, structures, EXCLUDED | set(exclude), seed,
         timeout if timeout > 0 else None, sync, laws, machine or "", gradients,
@@ -107,10 +107,6 @@ def _has_block(path: Path) -> bool:
         return path.is_file() and BLOCK.search(read_bytes(path)) is not None
     except OSError:
         return False
-
-
-def _cores() -> int:
-    return os.cpu_count() or 1
 
 
 # ---- while it runs ------------------------------------------------------------------------------------------------

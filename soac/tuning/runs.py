@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +23,7 @@ from ..checked_settings import guards_of
 from ..data.read_write import TOLERANCE, compare_values, epsilon
 from ..devices import described
 from ..ir.core import Prog
+from ..ir.cores import cores
 from ..ir.errors import Diagnostic, IRError, TuningError
 from ..ir.show import show
 from ..ir.version_tree import CONSTANTS, Size, sizes_of
@@ -177,7 +177,7 @@ def blocks_of(session: Session, entry: str, device: str, threads: int | None) ->
     """The sizes that may be tuned, those behind the same guards together, but first what the program and flattening
     leave open and then what the back end does; last those of the whole entry, with the number of threads unless that
     was asked for. Where there are floats, chunks of a CPU stay as they are: tuning leaves the bits of a version."""
-    are_many = device == "cpu" and threads is None and (os.cpu_count() or 1) > 1
+    are_many = device == "cpu" and threads is None and cores() > 1
     fixed = Kind.CHUNK if has_floats(session.program.compiled.flat) else None
     together: dict[tuple[tuple[tuple[str, bool], ...], bool], list[Dimension]] = {}
     for size in sorted(all_sizes(session, entry), key=lambda size: (not size.path, size_kind(size.name) is not None)):
@@ -187,7 +187,7 @@ def blocks_of(session: Session, entry: str, device: str, threads: int | None) ->
         if kind is not Kind.TASKS or are_many or (threads or 1) > 1:
             together.setdefault((size.path, kind is None), []).append(dimension_of(size))
     if are_many:
-        together.setdefault(((), False), []).append(thread_dimension(threads_name(entry), os.cpu_count() or 1))
+        together.setdefault(((), False), []).append(thread_dimension(threads_name(entry), cores()))
     return [Block(tuple(dimensions), dict(path)) for (path, _), dimensions in together.items()]
 
 

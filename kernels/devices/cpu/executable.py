@@ -7,7 +7,6 @@ with an argument or with another result.
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
@@ -17,6 +16,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from ....ir.core import FunDef, Level
+from ....ir.cores import cores
 from ....ir.entry import bind_sizes
 from ....ir.errors import Diagnostic, IRError, Label, RunError
 from ....ir.records import dataclass
@@ -43,7 +43,7 @@ from .runtime.assembly import INLINE_WORK, Status
 if TYPE_CHECKING:
     from ..host_runner import Code
 
-WORKERS = os.cpu_count() or 1
+WORKERS = cores()
 Convert = Callable[[FunDef, Sequence[Any]], Sequence[np.ndarray | np.generic]]
 
 
