@@ -160,8 +160,8 @@ class _Cutter:
         if stm.index.prim is not Prim.I64 or not is_plain(stm.body) or sum(1 for _ in statements(stm.body)) > MOST:
             return (stm,)
         middle = Middle(rebased.index, defined(stm.body) | self.mutable | {stm.index.name})
-        body = middle.rewritten(rebased.body)
-        if not middle.pays or middle.within:
+        body = middle.unchecked(middle.rewritten(rebased.body))
+        if not middle.pays:
             return (stm,)
         found = tuple(self.name("red", var.prim) for var in stm.outs)
         out += [Declare(var, start) for var, start in zip(found, stm.neutral, strict=True)]
