@@ -7,12 +7,13 @@
       for each row: threads j { out[i, j] = g(sums[i, j], ..) }         where results are not just what is reduced
 
 b is what of the reduction depends on j and k alone, so that it is computed once for G·R rows. So is a where it is more
-than a load, in a panel of its own. Rows of b that lie a power of two apart share few sets of the first cache; the panel
-is dense, stays there, and is used by G·R rows (Goto and van de Geijn 2008, for one level). Partial sums wait in the
-result if they are the results, else in memory of the block. The order of the sum stays.
+than a load, or lies as a column, whose elements are a page apart: in a panel of its own, of pieces of PITCH rows. Rows
+of b that lie a power of two apart share few sets of the first cache; the panel is dense, stays there, and is used by
+G·R rows (Goto and van de Geijn 2008, for one level). Partial sums wait in the result if they are the results, else in
+memory of the block. The order of the sum stays.
 
-Of a result that is symmetric, as that of a matrix and its transposed (`ir/symmetric.py`), blocks are squares, and those
-below the diagonal are left out: each block above it writes its transposed square there.
+Of a result that is symmetric, as that of a matrix and its transposed (`ir/symmetric.py`), a chunk of columns has the
+rows down to its square on the diagonal, and a block writes what is above that square transposed below it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ LEAST_BLOCKS = 24
 DEPTH = 256
 CHUNK = TILES * ROWS
 """Columns of a block, as many as rows of the smallest."""
+PITCH = 8 * ROWS
+"""Rows of a piece of a panel of rows, which lie side by side: a block has several, of few pages each."""
 LEAST_ROWS = 4 * ROWS
 """With fewer rows, copying costs more than it brings."""
 LEAST_DEPTH = 8
@@ -81,11 +84,12 @@ def of_columns(space: SegSpace, body: Body, screma: core.Screma) -> Factor:
     return _factor(body, screma, space.dims[-1][0], space.dims[-2][0])
 
 
-def of_rows(space: SegSpace, body: Body, screma: core.Screma) -> Factor:
-    """What depends on the row of the result and is more than a load."""
+def of_rows(space: SegSpace, body: Body, screma: core.Screma, apart: set[Name]) -> Factor:
+    """What depends on the row of the result and is more than a load, or loads of arrays whose elements are `apart`."""
     factor = _factor(body, screma, space.dims[-2][0], space.dims[-1][0])
-    computed = {p.name for s in screma.map.body.stms if not isinstance(s.exp, Index) for p in s.pat}
-    return _only(screma, factor, [p for p in factor.values if p.name in computed])
+    wanted = {p.name for s in screma.map.body.stms if not isinstance(s.exp, Index) for p in s.pat}
+    wanted |= {p.name for p, array in zip(screma.map.params, screma.arrays, strict=True) if array in apart}
+    return _only(screma, factor, [p for p in factor.values if p.name in wanted])
 
 
 def _factor(body: Body, screma: core.Screma, index: Name, other: Name) -> Factor:
@@ -173,14 +177,15 @@ class Block:
     first: Operand
     height: Operand
     rows: Operand
+    symmetric: bool
 
     @property
     def row(self) -> Name:
         return self.space.dims[-2][0]
 
     def here(self, b: Builder) -> Operand:
-        """The number of rows of the block."""
-        return b.minimum(self.height, b.sub(self.rows, self.first))
+        """The number of rows of the block; of a symmetric result none below the square of its chunk on the diagonal."""
+        return b.minimum(self.height, b.sub(self.hi if self.symmetric else self.rows, self.first))
 
 
 def panels_over_chunk(
@@ -193,17 +198,16 @@ def panels_over_chunk(
     first = b.mul(b.op(Op.REM, Prim.I64, point, groups, base="group"), height)
     at = bind_space(b, SegSpace(outer), b.op(Op.QUOT, Prim.I64, point, groups))
     lo = b.mul(number, i64(CHUNK))
-    block = Block(space, body, lo, b.minimum(n, b.add(lo, i64(CHUNK))), first, height, rows)
+    hi, symmetric = b.minimum(n, b.add(lo, i64(CHUNK))), gives_symmetric(space, body)
+    block = Block(space, body, lo, hi, first, height, rows, symmetric)
     places = [row_of(b, output(b, name), at) for name, _ in outs]
-    if not gives_symmetric(space, body):
+    if not symmetric:
         _results(b, names, block, places)
         return
-    with b.nested() as stms:
+    with b.when(b.op(Op.LT, Prim.I64, first, hi)):
         _results(b, names, block, places)
-        with b.nested() as mirrored:
+        with b.when(b.op(Op.LT, Prim.I64, first, lo)):
             _mirror(b, block, places)
-        b.emit(kir.KIf(b.op(Op.LT, Prim.I64, first, lo), tuple(mirrored), ()))
-    b.emit(kir.KIf(b.op(Op.LE, Prim.I64, first, lo), tuple(stms), ()))
 
 
 def gives_symmetric(space: SegSpace, body: Body) -> bool:
@@ -224,8 +228,9 @@ def _results(b: Builder, names: Names, block: Block, places: list[ArrayRef]) -> 
             done.append(_alone(b, block, stm, index, done))
             continue
         sums = Sums(stm, places if in_place else [_waiting(b, block, p.type.prim) for p in stm.pat])
-        columns = _panel(b, names, of_columns(space, body, screma), CHUNK)
-        of_row = _panel(b, names, of_rows(space, body, screma), ROWS * TILES)
+        columns = _panel(b, names, of_columns(space, body, screma), CHUNK, i64(1))
+        apart = {array for array in screma.arrays if not _lies_as_row(b, block, array, done)}
+        of_row = _panel(b, names, of_rows(space, body, screma, apart), PITCH, ceil_div(b, block.height, PITCH))
         _reduce(b, block, Product(_packed(stm, screma, (columns, of_row)), screma, columns, of_row, sums), done)
         done.append(sums)
     if not in_place:
@@ -233,8 +238,8 @@ def _results(b: Builder, names: Names, block: Block, places: list[ArrayRef]) -> 
 
 
 def _mirror(b: Builder, block: Block, places: list[ArrayRef]) -> None:
-    """`threads i: for j: out[j, i] = out[i, j]`: threads walk along rows, which are transposed in registers
-    (`passes/tile_rows.py`)."""
+    """`threads i: for j: out[j, i] = out[i, j]`, i above the square on the diagonal: threads walk along rows, which are
+    transposed in registers (`passes/tile_rows.py`)."""
     i, k = b.fresh("i", Prim.I64), b.fresh("k", Prim.I64)
     with b.nested() as stms:
         j = b.add(block.lo, k)
@@ -242,11 +247,20 @@ def _mirror(b: Builder, block: Block, places: list[ArrayRef]) -> None:
             value = scalar(b.element(place, (i, j)))
             b.emit(kir.Store(place.mem, b.address(place, (j, i)), value))
     loop = kir.For(k, b.sub(block.hi, block.lo), tuple(stms))
-    b.emit(kir.Threads(i, block.first, b.add(block.first, block.here(b)), (loop,)))
+    b.emit(kir.Threads(i, block.first, b.minimum(block.lo, b.add(block.first, block.here(b))), (loop,)))
 
 
-def _panel(b: Builder, names: Names, factor: Factor, pitch: int) -> Panel:
-    size = (i64(DEPTH * pitch),)
+def _lies_as_row(b: Builder, block: Block, name: Name, before: list[Sums]) -> bool:
+    """Whether the elements of an operand are side by side."""
+    b.env |= zip(block.space.indices[-2:], (block.first, block.lo), strict=True)
+    with b.nested():
+        _emit(b, block, (name,), before, block.first, block.lo)
+        array = b.input(name)
+    return not isinstance(array, ArrayRef) or is_const(array.strides[0], 1)
+
+
+def _panel(b: Builder, names: Names, factor: Factor, pitch: int, pieces: Operand) -> Panel:
+    size = (b.mul(pieces, i64(DEPTH * pitch)),)
     refs = tuple(b.alloc("panel", p.type.prim, size, Mode.BLOCK.space) for p in factor.values)
     return Panel(factor, refs, tuple(names.again(p.name) for p in factor.values), pitch)
 
@@ -321,12 +335,15 @@ def _fill(b: Builder, block: Block, panel: Panel, before: list[Sums], start: Ope
     factor = panel.factor
     if not factor.values:
         return
-    k, at = b.fresh("k", Prim.I64), b.index(factor.index)
+    k, at, piece, pitch = b.fresh("k", Prim.I64), b.index(factor.index), b.fresh("piece", Prim.I64), i64(panel.pitch)
     is_row = factor.index == block.row
     lo, hi = (block.first, b.add(block.first, block.here(b))) if is_row else (block.lo, block.hi)
     number, j = (at, block.lo) if is_row else (block.first, at)
     wanted = {array for _, array in factor.operands}.union(*(free_in_stm(s) for s in factor.stms))
     along, own = False, dependents(block.body.stms, {factor.index})
+    with b.nested() as bounds:
+        begin = b.add(lo, b.mul(piece, pitch))
+        end = b.minimum(hi, b.add(begin, pitch))
     with b.nested() as stms:
         _emit(b, block, wanted, before, number, j)
         for param, name in factor.operands:
@@ -336,12 +353,11 @@ def _fill(b: Builder, block: Block, panel: Panel, before: list[Sums], start: Ope
         for stm in factor.stms:
             gen_stm(b, stm, Mode.THREAD)
         for param, ref in zip(factor.values, panel.refs, strict=True):
-            place = b.add(b.mul(k, i64(panel.pitch)), b.sub(at, lo))
+            place = b.add(b.mul(b.add(b.mul(piece, i64(DEPTH)), k), pitch), b.sub(at, begin))
             b.emit(kir.Store(ref.mem, place, b.operand(Var(param.name))))
-    if along:
-        b.emit(kir.Threads(at, lo, hi, (kir.For(k, length, tuple(stms)),)))
-    else:
-        b.emit(kir.For(k, length, (kir.Threads(at, lo, hi, tuple(stms)),)))
+    threads = kir.Threads(at, begin, end, (kir.For(k, length, tuple(stms)),) if along else tuple(stms))
+    pieces = kir.For(piece, ceil_div(b, b.sub(hi, lo), panel.pitch), (*bounds, threads))
+    b.emit(pieces if along else kir.For(k, length, (pieces,)))
 
 
 def _view(b: Builder, panel: Panel, at: Operand, start: Operand) -> dict[Name, Value]:
@@ -361,9 +377,11 @@ def _tile(
     last = b.sub(block.rows, i64(1))
     numbers = [b.add(first, i64(r)) for r in range(ROWS)]
     clamped = [b.minimum(number, last) for number in numbers]
-    envs: list[dict[Name, Value]] = [
-        {block.row: number, **_view(b, product.rows, b.sub(number, block.first), start)} for number in clamped
-    ]
+    envs: list[dict[Name, Value]] = []
+    for number in clamped:
+        at = b.sub(number, block.first)
+        skipped = b.mul(b.op(Op.QUOT, Prim.I64, at, i64(PITCH)), i64(PITCH * (DEPTH - 1)))
+        envs.append({block.row: number, **_view(b, product.rows, b.add(at, skipped), start)})
     j = b.index(block.space.dims[-1][0])
     with b.threads(j, block.lo, block.hi):
         inits = [_so_far(b, product, number, step, j) for number in clamped]
@@ -434,11 +452,8 @@ def launch_panels(s: Segop[core.SegMap], each: float) -> None:
 
 
 def height_of(s: Segop[core.SegMap], rows: Atom, chunks: Atom) -> Atom:
-    """Rows of a block: as many as leave LEAST_BLOCKS blocks. One whose rows have panels or whose result is symmetric is
-    a square."""
-    h, space, body = s.h, s.exp.space, s.exp.body
-    if gives_symmetric(space, body) or any(of_rows(space, body, screma).values for _, screma in reductions_in(body)):
-        return i64(CHUNK)
+    """Rows of a block: as many as leave LEAST_BLOCKS blocks."""
+    h = s.h
     each = h.op(Op.QUOT, h.op(Op.MUL, rows, chunks), i64(ROWS * LEAST_BLOCKS))
     tiles = h.op(Op.MAX, i64(TILES), h.op(Op.MIN, i64(MOST_TILES), each))
     return h.op(Op.MUL, i64(ROWS), tiles, base="height")

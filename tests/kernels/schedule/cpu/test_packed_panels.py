@@ -253,6 +253,45 @@ def test_symmetric_results(symmetric: soac.Program, n: int) -> None:
         np.testing.assert_array_equal(found[1], np.stack([abs(apart).sum(2)] * 2))
 
 
+FLOATS = """
+entry gram [n][p] (xss: [p][n]f64): [n][n]f64 =
+  map (\\xs -> map (\\ys -> f64.sum (map2 (*) xs ys) / 2) (transpose xss)) (transpose xss)
+entry between [n][p] (xss: [n][p]f64): [n][n]f64 =
+  map (\\xs -> map (\\ys -> f64.sum (map2 (\\x y -> f64.abs (x - y)) xs ys)) xss) xss
+entry similar [n][p] (xss: [n][p]f64): [n][n]f64 =
+  map (\\xs -> map (\\ys -> f64.sum (map2 f64.min xs ys) / f64.sum (map2 f64.max xs ys)) xss) xss
+entry apart [n][p] (xss: [n][p]f64) (yss: [n][p]f64): [n][n]f64 =
+  map (\\xs -> map (\\ys -> f64.sum (map2 (*) xs ys)) yss) xss
+entry turned [n][p] (xss: [p][n]f64) (yss: [n][p]f64): [n][n]f64 =
+  map (\\xs -> map (\\ys -> f64.sum (map2 (\\x y -> (x + 1) * y) xs ys)) yss) (transpose xss)
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_of_several_squares(threads: int) -> None:
+    """Blocks of more rows than columns, of which those on the diagonal end within one; rows that lie as columns."""
+    program, source, n, p = soac.compile(FLOATS), np.random.default_rng(8), 6 * CHUNK + 5, DEPTH + 3
+    xss, yss = (source.integers(1, 9, (n, p)).astype(np.float64) for _ in range(2))
+    xss[7], xss[n - 2, 3], xss[200, 0], xss[300] = -0.0, np.nan, np.inf, 0
+    turned = np.ascontiguousarray(xss.T)
+
+    def found(entry: str, *args: np.ndarray) -> np.ndarray:
+        outer = {site.name: True for site in sites(program.compiled.flat) if site.entry == entry}
+        return program.call(entry, list(args), forced=outer, threads=threads)[0]
+
+    with np.errstate(invalid="ignore"):
+        whole = program.call("apart", [xss, xss.copy()])[0] / 2
+        wanted = {"gram": whole, "between": [abs(xs - xss).sum(1) for xs in xss]}
+        wanted["similar"] = [np.fmin(xs, xss).sum(1) / np.fmax(xs, xss).sum(1) for xs in xss]
+        others = {"apart": xss @ yss.T, "turned": (xss + 1) @ yss.T}
+    for entry, want in wanted.items():
+        got = found(entry, turned if entry == "gram" else xss)
+        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(got.view(np.int64), got.T.view(np.int64))
+    for entry, want in others.items():
+        np.testing.assert_array_equal(found(entry, xss if entry == "apart" else turned, yss), want)
+
+
 def assert_equal(found: list, want: np.ndarray) -> None:
     np.testing.assert_array_equal(found[0], want.astype(np.int32))
 
