@@ -7,7 +7,7 @@ q is less than a unit in the last place off, z is rounded once, so that the last
 (Markstein 1990), if r is exact and nothing overflows: where |y| and |x| are in `RANGES`, or x is zero. That is asked
 of all lanes at once; else they are divided. Signs are put in behind. A division of 8 f64 occupies a core for 10 to 16
 cycles, in which it does other things, and what stands here for 6. So it is done where little else is computed, with
-divisors that the kernel is given: what they need is found once.
+divisors that the kernel is given, or that are known before a loop around: what they need is found once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...ir.ops import Op, is_short, unsigned_of
 from ...ir.types import Const, Prim
 from ..analysis.uniformity import Facts
 from ..kernel_ir.execution import written_arrays
-from ..kernel_ir.nodes import Kernel, KLet, KOp, KStm, Operand
+from ..kernel_ir.nodes import For, Kernel, KLet, KOp, KStm, Operand
 from ..kernel_ir.traverse import all_statements, children, loaded_arrays, names, operands
 from .values import Lanes, LaneValue, Uniform, Varying, any_lane, splat
 
@@ -33,19 +33,23 @@ REGISTER = 512
 
 
 def uniform_quotients(kernel: Kernel, facts: Facts) -> frozenset[str]:
-    """The quotients by numbers of the call that are worth it."""
+    """The quotients that are worth it."""
     given, written = {var.name for var in kernel.scalars}, written_arrays(kernel)
     for stm in all_statements(kernel.body):
         if isinstance(stm, KLet) and written.isdisjoint(loaded_arrays(stm)) and given.issuperset(names(*operands(stm))):
             given.add(stm.var.name)
-    return frozenset(name for stms in _lists(kernel.body) for name in _worth(stms, given, facts))
+    return frozenset(_in_lists(kernel.body, given, facts))
 
 
-def _lists(stms: tuple[KStm, ...]) -> Iterator[tuple[KStm, ...]]:
-    yield stms
+def _in_lists(stms: tuple[KStm, ...], given: set[str], facts: Facts) -> Iterator[str]:
+    """Those of a list and of all in it; the body of a loop is given what all lanes know before it."""
+    yield from _worth(stms, given, facts)
+    before = set(given)
     for stm in stms:
+        if isinstance(stm, KLet) and not facts.varies(stm.var):
+            before.add(stm.var.name)
         for inner in children(stm):
-            yield from _lists(inner)
+            yield from _in_lists(inner, before if isinstance(stm, For) else given, facts)
 
 
 def _worth(stms: tuple[KStm, ...], given: set[str], facts: Facts) -> list[str]:

@@ -121,3 +121,14 @@ def test_where(body: str, where: bool) -> None:
         target = Host("x86_64-linux", "", features)
         texts = [kernel_text(ready(kernel, CPU_PASSES), target) for kernel in kernels]
         assert any("quotients" in text for text in texts) == wanted
+
+
+def test_known_before_a_loop() -> None:
+    """A number that the rows of a matrix share, of a kernel that goes through all rounds; not that of a row."""
+    rounds = """entry main [n] (a: [n][n]f64): [n][n]f64 = loop a for k < n do
+      let d = a[k, k] in tabulate_2d n n (\\i j -> if i > k then a[i, j] / BY else a[i, j] + d)"""
+    for by, wanted in (("d", True), ("a[i, k]", False)):
+        kernels = soac.compile(rounds.replace("BY", by)).compiled.host.kernels
+        (batch,) = (kernel for kernel in kernels if kernel.name == "main_a_0")
+        text = kernel_text(ready(batch, CPU_PASSES), Host("x86_64-linux", "", "+avx512f"))
+        assert ("quotients" in text) == wanted
