@@ -213,8 +213,8 @@ def in_body(body: Body, on: Callable[[Stm], Stm]) -> Body:
 def _taken(
     targets: tuple[Target, ...], group: Group, groups: tuple[Group, ...], defined: Mapping[Name, Stm]
 ) -> Mapping[Name, Taken] | None:
-    """What the points of a group read of targets otherwise than in their own place or where none changes; None where
-    it is no small part of them."""
+    """What the points of a group read of targets otherwise than in their own place or where none changes, and elements
+    that all of them read; None where it is no small part of them."""
     stms = tuple(all_stms(group.point))
     every = {**defined, **{p.name: s for s in stms for p in s.pat}}
     rank = max(len(one.indices) for one in groups)
@@ -225,13 +225,15 @@ def _taken(
             if not isinstance(stm.exp, Index) or stm.pat[0].type.shape or stm.exp.array not in same:
                 continue
             place = _place(target, stm, every)
-            if place is not None and target in group.targets and _may_read(group, place):
-                continue
+            stays = place is not None and target in group.targets and _may_read(group, place)
             part = _part(target, group, place) if place is not None else None
-            if part is None or sum(isinstance(dim, int) for dim in part.dims) >= rank:
-                return None
-            checks = _checks(group, stm, every)
-            if checks is None:
+            along = rank if part is None else sum(isinstance(dim, int) for dim in part.dims)
+            if stays and along > 0:
+                continue
+            checks = _checks(group, stm, every) if along < rank else None
+            if part is None or checks is None:
+                if stays:
+                    continue
                 return None
             found[stm.pat[0].name] = replace(part, checks=checks)
     return found

@@ -48,7 +48,7 @@ from .guards import Version, flattening_attrs, product_of
 
 LEAST = 1 << 15
 """Bytes of an array from which on it is worth it, for each copy in a round: two of them do not fit the nearest cache
-together."""
+together. Half of that for each dimension along which not all change: what does not is copied else."""
 
 ROW = 32
 """Elements of a row: shorter ones are better mapped, which has schedules for them."""
@@ -115,7 +115,8 @@ def _copies(step: Step) -> int:
 def _pays(flow: Flow, groups: list[Group], copies: int) -> Atom:
     """Whether the largest array has enough bytes, in rows that are not short."""
     largest = max(groups, key=lambda group: len(group.shape))
-    least = LEAST * max(1, copies) // max(target.made.type.prim.bytes for target in largest.targets)
+    parts = sum(bounds != (None, None) for bounds in largest.box.dims)
+    least = (LEAST >> parts) * max(1, copies) // max(target.made.type.prim.bytes for target in largest.targets)
     pays: Atom = flow.op("pays", Op.LE, i64(least), product_of(flow, largest.shape))
     if len(largest.shape) > 1:
         pays = flow.op("pays", Op.AND, pays, flow.op("pays", Op.LE, i64(ROW), largest.shape[-1]))

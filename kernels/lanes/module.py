@@ -29,14 +29,16 @@ from .neighbours import neighbours
 from .row_ends import arrays_in_place
 from .small_tables import hold_tables
 from .statements import statements
+from .uniform_division import uniform_quotients
 from .values import Lanes, Place, Uniform
 
 
-def emit(kernels: Iterable[Kernel], far: bool | None = None, shifts: bool = True) -> str:
+def emit(kernels: Iterable[Kernel], far: bool | None = None, shifts: bool = True, divides: bool = False) -> str:
     """The module of all kernels, which passes have given their lanes, as text; with `far` only the form of each that
-    is for such calls or for others. `shifts`: the target takes a vector out of two in one instruction."""
+    is for such calls or for others. `shifts`: the target takes a vector out of two in one instruction; `divides`:
+    divisions of vectors by the same number are products there."""
     module = Module()
-    texts = [_kernel(module, kernel, far, shifts) for kernel in kernels]
+    texts = [_kernel(module, kernel, far, shifts, divides) for kernel in kernels]
     return "\n".join([module.text(), *texts, MODULE_END])
 
 
@@ -55,24 +57,27 @@ attributes #2 = { noinline nounwind "no-trapping-math"="true" "prefer-vector-wid
 # ---- one kernel --------------------------------------------------------------------------------------------------
 
 
-def _kernel(module: Module, kernel: Kernel, form: bool | None, shifts: bool) -> str:
+def _kernel(module: Module, kernel: Kernel, form: bool | None, shifts: bool, divides: bool) -> str:
     """The entry, which unpacks the slots, and the function that does the work; a second one that writes past the
     caches. Not in one, since parameters can say that arrays do not overlap."""
     if form is not None:
-        text, past = _working(module, kernel, frozenset(kernel.streams if form else ()), shifts)
+        text, past = _working(module, kernel, frozenset(kernel.streams if form else ()), shifts, divides)
         return text + _entry(module, kernel, (past,))
-    near, _ = _working(module, kernel, frozenset(), shifts)
-    far, past = _working(module, kernel, frozenset(kernel.streams), shifts) if kernel.streams else ("", False)
+    near, _ = _working(module, kernel, frozenset(), shifts, divides)
+    far, past = _working(module, kernel, frozenset(kernel.streams), shifts, divides) if kernel.streams else ("", False)
     return near + far + _entry(module, kernel, (False, True)) if past else near + _entry(module, kernel, (False,))
 
 
-def _working(module: Module, kernel: Kernel, streams: frozenset[KArray], shifts: bool) -> tuple[str, bool]:
+def _working(
+    module: Module, kernel: Kernel, streams: frozenset[KArray], shifts: bool, divides: bool
+) -> tuple[str, bool]:
     """The function that runs blocks. What it writes past the caches, if it does, others see when it is done."""
     shape = kernel.lanes
     assert shape is not None, "lanes are chosen before a kernel is printed"
     facts, dead = find_facts(kernel.body), dead_after(kernel.body)
     e = Lanes(Code(module), kernel, facts, dead, shape.width, shape.unroll, shape.peeled)
     e.in_place = arrays_in_place(kernel)
+    e.quotients = uniform_quotients(kernel, facts) if divides else frozenset()
     e.streams, e.beside = streams, neighbours(kernel) if shifts else {}
     params = _bind_parameters(e)
     _block_loop(e)

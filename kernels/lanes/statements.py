@@ -81,6 +81,7 @@ from .prefetch import rows_of_a_loop
 from .row_scans import row_scan
 from .runs import joined
 from .tiles import load_tile, store_tile
+from .uniform_division import by_uniform
 from .values import (
     Lanes,
     LaneValue,
@@ -119,6 +120,9 @@ def unfreed(e: Lanes, stms: tuple[KStm, ...]) -> None:
 def statement(e: Lanes, stm: KStm) -> None:
     """One statement. Raises IRError for what only machines with threads have."""
     match stm:
+        case KLet(var, KOp(_, _, (x, y))) if var.name in e.quotients:
+            quotient = by_uniform(e, operand(e, x), operand(e, y))
+            e.env[var.name] = value_of(e, stm.rhs) if quotient is None else quotient
         case KLet(var, rhs):
             e.env[var.name] = value_of(e, rhs)
         case Declare():

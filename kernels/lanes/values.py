@@ -117,7 +117,8 @@ class Lanes:
     """The emitter of one kernel: where code goes, how many lanes there are at this point, which are on; `ahead`: the
     indices of loads that are fetched ahead, and by how many bytes (`prefetch.py`); `beside`: for lists of statements
     the loads near other ones (`neighbours.py`); `streams`: the arrays whose whole vectors are written past the caches
-    (`passes/nontemporal_stores.py`), `streamed`: has one been; `in_place`: those that are read and written; `rest`: the
+    (`passes/nontemporal_stores.py`), `streamed`: has one been; `in_place`: those that are read and written;
+    `quotients`: divisions by products (`uniform_division.py`); `rest`: the
     mask of the last threads of a loop, fewer than lanes, and their number (`row_ends.py`); `windows`, `runs`: what is
     known of indices, by their texts; `tables`: what is looked up in registers; `counted`: lanes of a peeled loop."""
 
@@ -135,6 +136,7 @@ class Lanes:
     streams: frozenset[KArray] = frozenset()
     streamed: bool = False
     in_place: frozenset[KArray] = frozenset()
+    quotients: frozenset[str] = frozenset()
     rest: tuple[Mask, str] | None = None
     windows: dict[tuple[str, ...], Window] = field(default_factory=dict[tuple[str, ...], Window])
     runs: dict[tuple[str, ...], tuple[Run, ...]] = field(default_factory=dict[tuple[str, ...], tuple[Run, ...]])

@@ -19,7 +19,17 @@ from .host.emit import emit_host
 from .image import Image, MachineCode, host_symbols
 from .kernel_code import KernelCode
 from .runtime.functions import runtime
-from .runtime.jit import CompiledKernels, Effort, Host, Source, has_shifts, load_source, register_bytes, source_of
+from .runtime.jit import (
+    CompiledKernels,
+    Effort,
+    Host,
+    Source,
+    has_avx512,
+    has_shifts,
+    load_source,
+    register_bytes,
+    source_of,
+)
 from .runtime.jit import host as jit_host
 
 
@@ -56,7 +66,7 @@ def compile_kernel(kernel: Kernel, far: bool, effort: Effort) -> tuple[str, Comp
 
 def kernel_text(made: Kernel, target: Host, far: bool = False) -> str:
     """A kernel after all passes as LLVM text for a processor."""
-    return emit((fitted(made, register_bytes(target)),), far, has_shifts(target))
+    return emit((fitted(made, register_bytes(target)),), far, has_shifts(target), has_avx512(target))
 
 
 def under_masks(kernel: Kernel) -> Kernel:

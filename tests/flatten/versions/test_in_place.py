@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import soac
-from soac.ir.core import SegScatter, Update
+from soac.ir.core import Index, SegScatter, Update
 from soac.ir.interpret import interpret
 from soac.ir.traverse import all_exps
 from soac.ir.version_tree import combinations, sites
@@ -163,6 +163,25 @@ def test_default(n: int, m: int, taken: bool) -> None:
     source = "entry main [n][m] (a: [n][m]f64): [n][m]f64 = loop a for _r < 40 do let s = a[0, 0] in map (map (+ s)) a"
     _, trace = soac.compile(source).trace("main", [np.ones((n, m))])
     assert [on for name, _, on in trace if "in_place" in name] == [taken]
+
+
+CELL = "i > k && j > k"
+
+
+@pytest.mark.parametrize(
+    ("where", "n", "taken"), [("i > k", 44, False), ("i > k", 48, True), (CELL, 31, False), (CELL, 33, True)]
+)
+def test_default_of_parts(where: str, n: int, taken: bool) -> None:
+    """Half as many bytes for each dimension that changes in part, and what all points read is a number."""
+    source = f"""entry main [n] (a: [n][n]f64): [n][n]f64 = loop a for k < n do
+      tabulate_2d n n (\\i j -> if {where} then a[i, j] / a[k, k] else a[i, j])"""
+    program = soac.compile(source)
+    _, trace = program.trace("main", [np.ones((n, n))])
+    assert any(on for name, _, on in trace if "in_place" in name) == taken
+    scatters = [exp for exp in all_exps(program.compiled.flat.functions[0].body) if isinstance(exp, SegScatter)]
+    assert not any(
+        isinstance(exp, Index) and exp.dims[0] == exp.dims[1] for one in scatters for exp in all_exps(one.body)
+    )
 
 
 NESTS = {

@@ -156,10 +156,15 @@ def identity() -> tuple[str, ...]:
 # ---- compile -----------------------------------------------------------------------------------------------------
 
 
+def has_avx512(target: Host) -> bool:
+    """Whether a processor has vectors of 512 bits, and products of them added in one instruction."""
+    return "+avx512f" in target.features.split(",")
+
+
 def has_shifts(target: Host) -> bool:
     """Whether a processor takes a vector out of two neighbouring ones in one instruction: of those of x86, with
     AVX-512; what AVX2 does in its place takes longer than to load."""
-    return not target.triple.startswith("x86_64") or "+avx512f" in target.features.split(",")
+    return not target.triple.startswith("x86_64") or has_avx512(target)
 
 
 def register_bytes(target: Host) -> int:
