@@ -20,10 +20,15 @@ def divide(v: Vec, op: Op, prim: Prim, x: str, y: str) -> str:
     if v.width == SCALAR or not y.startswith("%"):
         quotient, rest = _divide_plain(v, prim, x, y)
     elif prim.bits == 64:
-        quotient = v.helper(f"quot.{prim.value}", prim, ((prim, x), (prim, y)), lambda w, a: _quotient_64(w, prim, *a))
+        args = (prim, x), (prim, y), (Prim.F64, _inverse(v, prim, y, Prim.F64))
+        quotient = v.helper(f"quot.{prim.value}", prim, args, lambda w, a: _quotient_64(w, prim, *a))
         rest = _rest(v, prim, x, y, quotient)
     else:
-        quotient = _quotient_by_float(v, prim, x, y, Prim.F64 if prim.bits == 32 else Prim.F32)
+        through = Prim.F64 if prim.bits == 32 else Prim.F32
+        quotient = _quotient_by_float(v, prim, x, _inverse(v, prim, y, through), through)
+        if prim.is_signed:
+            is_minus_one = v.ins("icmp eq", prim, y, v.const(prim, -1))
+            quotient = v.select(prim, is_minus_one, v.ins("sub", prim, v.const(prim, 0), x), quotient)
         rest = _rest(v, prim, x, y, quotient)
     match op:
         case Op.DIV if prim.is_signed:
@@ -69,23 +74,22 @@ def _divide_plain(v: Vec, prim: Prim, x: str, y: str) -> tuple[str, str]:
     return quotient, v.ins("srem", prim, x, safe)
 
 
-def _quotient_by_float(v: Vec, prim: Prim, x: str, y: str, through: Prim) -> str:
-    """Truncated quotient: (|x| + 1/2) / y is 1/2y away from every integer, or more, and its error less. A divisor that
-    does not change in a loop has its inverse made once."""
-    minus_one, safe = (None, y) if prim.is_unsigned else _without_minus_one(v, prim, y)
-    sign = "u" if prim.is_unsigned else "s"
-    inverse = v.ins("fdiv", through, v.const(through, 1.0), v.cast(f"{sign}itofp", prim, through, safe))
-    exact, half = v.cast(f"{sign}itofp", prim, through, x), v.const(through, 0.5)
-    if minus_one is not None:
+def _inverse(v: Vec, prim: Prim, y: str, through: Prim) -> str:
+    """1 / y: where a divisor does not change, a loop makes it once."""
+    cast = "uitofp" if prim.is_unsigned else "sitofp"
+    return v.ins("fdiv", through, v.const(through, 1.0), v.cast(cast, prim, through, y))
+
+
+def _quotient_by_float(v: Vec, prim: Prim, x: str, inverse: str, through: Prim) -> str:
+    """Truncated quotient: (|x| + 1/2) / y is 1/2y away from every integer, or more, and its error less."""
+    exact, half = v.cast("uitofp" if prim.is_unsigned else "sitofp", prim, through, x), v.const(through, 0.5)
+    if prim.is_signed:
         half = v.intrinsic("copysign", through, half, exact)
     product = v.ins("fmul", through, v.ins("fadd", through, exact, half), inverse)
-    quotient = v.cast(f"fpto{sign}i", through, prim, product)
-    if minus_one is None:
-        return quotient
-    return v.select(prim, minus_one, v.ins("sub", prim, v.const(prim, 0), x), quotient)
+    return v.cast("fptoui" if prim.is_unsigned else "fptosi", through, prim, product)
 
 
-def _quotient_64(v: Vec, prim: Prim, x: str, y: str) -> str:
+def _quotient_64(v: Vec, prim: Prim, x: str, y: str, inverse: str) -> str:
     """Truncated quotient: by floats if all lanes allow it, else lane by lane."""
     code = v.code
     large = v.either(_exceeds(v, prim, x), _exceeds(v, prim, y))
@@ -93,7 +97,7 @@ def _quotient_64(v: Vec, prim: Prim, x: str, y: str) -> str:
     slow, fast, joined = code.fresh("slow"), code.fresh("fast"), code.fresh("joined")
     code.branch_rarely(v.any(large), slow, fast)
     code.label(fast)
-    code.do(f"store {v.type(prim)} {_quotient_by_float(v, prim, x, y, Prim.F64)}, ptr {result}")
+    code.do(f"store {v.type(prim)} {_quotient_by_float(v, prim, x, inverse, Prim.F64)}, ptr {result}")
     code.jump(joined)
     code.label(slow)
     code.do(f"store {v.type(prim)} {_divide_plain(v, prim, x, y)[0]}, ptr {result}")
