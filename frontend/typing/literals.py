@@ -44,7 +44,8 @@ def _check_range(lit: Lit, prim: Prim, value: int | float) -> None:
     else:
         holds, message = not math.isinf(_rounded(value, prim)), f"the literal is beyond the range of `{prim.value}`"
     if not holds:
-        raise fault("E0104", message, lit.loc, f"its type was found to be `{prim.value}`")
+        hint = f"all bits are `{prim.value}.highest`" if value == -1 and prim.is_unsigned else None
+        raise fault("E0104", message, lit.loc, f"its type was found to be `{prim.value}`", hint=hint)
 
 
 def _rounded(value: int | float, prim: Prim) -> float:

@@ -34,6 +34,8 @@ from .sizes import SizeClash
 from .unify import Clash, OnSize, Solver
 from .unknowns import deeper
 
+SIZES_OF_THEIR_OWN = "give what makes it, the values of a loop or the result of a function, a type with its size"
+
 
 @dataclass(slots=True)
 class Pending:
@@ -174,6 +176,7 @@ class Work:
         can_be = isinstance(self.solver.resolve(found), TArray) and "[]" not in want
         can_be = can_be and not (isinstance(clash.left, SizeConst) and isinstance(clash.right, SizeConst))
         hint = f"if they are the same when the program runs, say so: `:> {want}`" if can_be else None
+        hint = SIZES_OF_THEIR_OWN if want == got and "[]" in want and not notes else hint
         return fault("E0203", message, loc, f"this is `{got}`", [*others, *self.origins(clash)], notes, hint)
 
     def origins(self, clash: SizeClash) -> list[Label]:

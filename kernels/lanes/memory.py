@@ -16,6 +16,7 @@ from ..llvm.convert import convert, from_memory, to_memory
 from ..llvm.ops import apply
 from ..llvm.text import Code, Vec, mangled, memory_type, vector
 from .checks import element_at
+from .narrow_gathers import everywhere, masked_gather, narrow_gather
 from .neighbours import Neighbour
 from .prefetch import LINE, fetch
 from .row_ends import is_end_in_place, store_first
@@ -102,7 +103,7 @@ def _load_held(e: Lanes, array: KArray, table: Table, index: Varying) -> tuple[s
 
 def _gathered(e: Lanes, array: KArray, index: LaneValue) -> tuple[str, ...]:
     pointers = _pointers(e, array.prim, e.places[array].pointer, vectors(e, index))
-    return tuple(gather(e, array.prim, p, m) for p, m in zip(pointers, full_mask(e), strict=True))
+    return tuple(_gather_from_array(e, array.prim, p, m) for p, m in zip(pointers, full_mask(e), strict=True))
 
 
 def _load_window(e: Lanes, place: Place, prim: Prim, index: tuple[str, ...], window: Window) -> tuple[str, ...]:
@@ -119,7 +120,7 @@ def _load_window(e: Lanes, place: Place, prim: Prim, index: tuple[str, ...], win
     code.jump(joined)
     code.label(gathered)
     for slot, pointers in zip(slots, _pointers(e, prim, place.pointer, index), strict=True):
-        code.do(f"store {t} {gather(e, prim, pointers, ALL_ON)}, ptr {slot}")
+        code.do(f"store {t} {_gather_from_array(e, prim, pointers, ALL_ON)}, ptr {slot}")
     code.jump(joined)
     code.label(joined)
     return tuple(code.op(f"load {t}, ptr {slot}") for slot in slots)
@@ -318,12 +319,16 @@ def _pointers(e: Lanes, prim: Prim, pointer: str, indices: tuple[str, ...]) -> t
 
 def gather(e: Lanes, prim: Prim, pointers: str, mask: str) -> str:
     """The elements at the pointers of one vector, as they lie in memory; 0 in lanes that `mask` leaves out."""
-    t, ptrs, bits = (e.vec.raw(x) for x in (memory_type(prim), "ptr", "i1"))
     pointers, mask = _everywhere(e, prim, pointers, mask)
-    name = f"llvm.masked.gather.{mangled(memory_type(prim), e.width)}.{mangled('ptr', e.width)}"
-    e.code.module.declare(name, t, (ptrs, "i32", bits, t))
-    args = ((ptrs, pointers), ("i32", str(prim.bytes)), (bits, mask), (t, "zeroinitializer"))
-    return e.code.call(name, t, args)
+    return masked_gather(e.code, memory_type(prim), prim.bytes, e.width, pointers, mask)
+
+
+def _gather_from_array(e: Lanes, prim: Prim, pointers: str, mask: str) -> str:
+    """As `gather`; what is of the thread alone, and was just written, is not read in words."""
+    if prim.bytes >= GATHERED:
+        return gather(e, prim, pointers, mask)
+    t, name = e.vec.raw(memory_type(prim)), narrow_gather(e.code.module, prim.bits, e.width)
+    return e.code.call(name, t, ((e.vec.raw("ptr"), pointers), (e.vec.raw("i1"), mask)))
 
 
 def scatter(e: Lanes, prim: Prim, pointers: str, value: str, mask: str) -> None:
@@ -336,16 +341,10 @@ def scatter(e: Lanes, prim: Prim, pointers: str, value: str, mask: str) -> None:
 
 
 def _everywhere(e: Lanes, prim: Prim, pointers: str, mask: str) -> tuple[str, str]:
-    """Pointers and mask of an access that no machine has as an instruction, elements of less than 32 bits: with the
-    lanes that are off at a spare element, since a branch for each lane takes longer than its access."""
+    """Pointers and mask of an access that may have no instruction."""
     if prim.bytes >= GATHERED or mask == ALL_ON:
         return pointers, mask
-    element, ptrs = memory_type(prim), e.vec.raw("ptr")
-    spare = e.code.slot(element)
-    e.code.do(f"store {element} zeroinitializer, ptr {spare}")
-    first = e.code.op(f"insertelement {ptrs} poison, ptr {spare}, i64 0")
-    spares = e.code.op(f"shufflevector {ptrs} {first}, {ptrs} poison, <{e.width} x i32> zeroinitializer")
-    return e.code.op(f"select {e.vec.raw('i1')} {mask}, {ptrs} {pointers}, {ptrs} {spares}"), ALL_ON
+    return everywhere(e.code, memory_type(prim), e.width, pointers, mask), ALL_ON
 
 
 # ---- private arrays ----------------------------------------------------------------------------------------------

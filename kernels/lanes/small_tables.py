@@ -12,7 +12,8 @@ from __future__ import annotations
 from ...ir.types import Const, Prim
 from ..analysis.small_tables import held, small_tables
 from ..kernel_ir.nodes import KArray, Operand
-from ..llvm.text import Code, Module, mangled, memory_type, vector
+from ..llvm.text import Code, Module, memory_type, vector
+from .narrow_gathers import masked_gather
 from .values import Lanes, Table, Varying, operand, scalar
 
 LOOKUP = "soac.lookup."
@@ -74,11 +75,7 @@ def lookup(module: Module, bits: int, count: int, width: int) -> str:
         inside = code.op(f"and {t} %1, splat (i{bits} {last})")
         wide = inside if bits == Prim.I64.bits else code.op(f"zext {t} {inside} to <{width} x i64>")
         places = code.op(f"getelementptr i{bits}, ptr %0, <{width} x i64> {wide}")
-        gather = f"llvm.masked.gather.{mangled(f'i{bits}', width)}.{mangled('ptr', width)}"
-        flags, ptrs = f"<{width} x i1>", f"<{width} x ptr>"
-        code.module.declare(gather, t, (ptrs, "i32", flags, t))
-        args = ((ptrs, places), ("i32", str(bits // 8)), (flags, "splat (i1 true)"), (t, "poison"))
-        return code.call(gather, t, args)
+        return masked_gather(code, f"i{bits}", bits // 8, width, places, "splat (i1 true)")
 
     module.function(name, t, ("ptr", t), write, " alwaysinline")
     return name

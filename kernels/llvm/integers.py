@@ -1,7 +1,7 @@
 """Integer operations that LLVM has no good instruction for: division, powers, shifts, high products.
 
 Vector division is scalarised by LLVM (ten times slower). Up to 32 bits it goes through floats, where the quotient is
-exact; 64 bits do the same where all operands are below 2^52. Divisors are never zero here: the emitter puts 1 into
+exact; 64 bits do the same where all operands are below 2^50. Divisors are never zero here: the emitter puts 1 into
 lanes that are off. `min / -1` traps in the instruction and is undefined in LLVM, so -1 is negation.
 """
 
@@ -11,8 +11,8 @@ from ...ir.ops import Op
 from ...ir.types import Prim
 from .text import SCALAR, Vec, literal
 
-FLOAT_EXACT = 52
-"""Operands of this many bits have an f64 quotient on the right side of every integer."""
+FLOAT_EXACT = 50
+"""Operands of this many bits have an f64 quotient on the right side of every integer: x / y is wrong by x / 2^52 y."""
 
 
 def divide(v: Vec, op: Op, prim: Prim, x: str, y: str) -> str:
@@ -20,10 +20,15 @@ def divide(v: Vec, op: Op, prim: Prim, x: str, y: str) -> str:
     if v.width == SCALAR or not y.startswith("%"):
         quotient, rest = _divide_plain(v, prim, x, y)
     elif prim.bits == 64:
-        quotient = v.helper(f"quot.{prim.value}", prim, ((prim, x), (prim, y)), lambda w, a: _quotient_64(w, prim, *a))
+        args = (prim, x), (prim, y), (Prim.F64, _inverse(v, prim, y, Prim.F64))
+        quotient = v.helper(f"quot.{prim.value}", prim, args, lambda w, a: _quotient_64(w, prim, *a))
         rest = _rest(v, prim, x, y, quotient)
     else:
-        quotient = _quotient_by_float(v, prim, x, y, Prim.F64 if prim.bits == 32 else Prim.F32)
+        through = Prim.F64 if prim.bits == 32 else Prim.F32
+        quotient = _quotient_by_float(v, prim, x, _inverse(v, prim, y, through), through)
+        if prim.is_signed:
+            is_minus_one = v.ins("icmp eq", prim, y, v.const(prim, -1))
+            quotient = v.select(prim, is_minus_one, v.ins("sub", prim, v.const(prim, 0), x), quotient)
         rest = _rest(v, prim, x, y, quotient)
     match op:
         case Op.DIV if prim.is_signed:
@@ -69,18 +74,22 @@ def _divide_plain(v: Vec, prim: Prim, x: str, y: str) -> tuple[str, str]:
     return quotient, v.ins("srem", prim, x, safe)
 
 
-def _quotient_by_float(v: Vec, prim: Prim, x: str, y: str, through: Prim) -> str:
-    """Truncated quotient; exact since x/y differs from every integer by 1/y or more, if at all."""
-    if prim.is_unsigned:
-        exact = v.ins("fdiv", through, v.cast("uitofp", prim, through, x), v.cast("uitofp", prim, through, y))
-        return v.cast("fptoui", through, prim, exact)
-    minus_one, safe = _without_minus_one(v, prim, y)
-    exact = v.ins("fdiv", through, v.cast("sitofp", prim, through, x), v.cast("sitofp", prim, through, safe))
-    quotient = v.cast("fptosi", through, prim, exact)
-    return v.select(prim, minus_one, v.ins("sub", prim, v.const(prim, 0), x), quotient)
+def _inverse(v: Vec, prim: Prim, y: str, through: Prim) -> str:
+    """1 / y: where a divisor does not change, a loop makes it once."""
+    cast = "uitofp" if prim.is_unsigned else "sitofp"
+    return v.ins("fdiv", through, v.const(through, 1.0), v.cast(cast, prim, through, y))
 
 
-def _quotient_64(v: Vec, prim: Prim, x: str, y: str) -> str:
+def _quotient_by_float(v: Vec, prim: Prim, x: str, inverse: str, through: Prim) -> str:
+    """Truncated quotient: (|x| + 1/2) / y is 1/2y away from every integer, or more, and its error less."""
+    exact, half = v.cast("uitofp" if prim.is_unsigned else "sitofp", prim, through, x), v.const(through, 0.5)
+    if prim.is_signed:
+        half = v.intrinsic("copysign", through, half, exact)
+    product = v.ins("fmul", through, v.ins("fadd", through, exact, half), inverse)
+    return v.cast("fptoui" if prim.is_unsigned else "fptosi", through, prim, product)
+
+
+def _quotient_64(v: Vec, prim: Prim, x: str, y: str, inverse: str) -> str:
     """Truncated quotient: by floats if all lanes allow it, else lane by lane."""
     code = v.code
     large = v.either(_exceeds(v, prim, x), _exceeds(v, prim, y))
@@ -88,7 +97,7 @@ def _quotient_64(v: Vec, prim: Prim, x: str, y: str) -> str:
     slow, fast, joined = code.fresh("slow"), code.fresh("fast"), code.fresh("joined")
     code.branch_rarely(v.any(large), slow, fast)
     code.label(fast)
-    code.do(f"store {v.type(prim)} {_quotient_by_float(v, prim, x, y, Prim.F64)}, ptr {result}")
+    code.do(f"store {v.type(prim)} {_quotient_by_float(v, prim, x, inverse, Prim.F64)}, ptr {result}")
     code.jump(joined)
     code.label(slow)
     code.do(f"store {v.type(prim)} {_divide_plain(v, prim, x, y)[0]}, ptr {result}")

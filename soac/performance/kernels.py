@@ -53,7 +53,10 @@ def divisions(subject: Subject, stm: Stm) -> Iterator[Finding]:
         ops = {op for row in found for op in row}
         loc = next((s.loc for s in inside(stm.exp) if isinstance(s.exp, PrimOp) and s.exp.op in ops), stm.loc)
         label = "each point divides to find its place in memory"
-        hint = "test for the wrap (`if i == n then 0 else i`), or use a nest of two maps instead of one that is split"
+        hint = (
+            "test for the wrap (`if i == n then 0 else i`), use a nest of two maps instead of one that is split, or"
+            " give a table of hashes a size that is a power of two, and take its places by a mask (`h & (n - 1)`)"
+        )
         yield Finding(loc, "division in index arithmetic", label, hint)
 
 

@@ -12,7 +12,7 @@ import pytest
 from soac.ir import scalar
 from soac.ir.core import Level
 from soac.ir.floats import DIGITS, LARGEST
-from soac.ir.ops import Op, operand_types, result_type
+from soac.ir.ops import DIVISIONS, Op, operand_types, result_type
 from soac.ir.types import Prim, i64
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, KConvert, KLet, KLoad, KOp, KStm, KVar, Operand, Space, Store
@@ -77,7 +77,20 @@ def arguments(op: Op, prim: Prim) -> list[Row]:
     if len(rows) > 3000:
         keep = np.random.default_rng(0).permutation(len(rows))[:3000]
         rows = [rows[k] for k in sorted(keep)]
+    if prim.is_int and op in DIVISIONS:
+        rows += beside_multiples(prim)
     return [row for row in rows if _has_value(op, prim, row)]
+
+
+def beside_multiples(prim: Prim) -> list[Row]:
+    """Numbers beside multiples of others, of all lengths: their quotients are beside integers."""
+    (lowest, highest), rows = scalar.int_range(prim), list[Row]()
+    random = np.random.default_rng(0)
+    for of_divisor, length in itertools.combinations(range(highest.bit_length() + 1), 2):
+        y = (1 << of_divisor) | int(random.integers(1 << of_divisor))
+        x = ((1 << length) - 1) // y * y + int(random.integers(-1, 2))
+        rows += [(s * x, t * y) for s, t in ((1, 1), (-1, 1), (1, -1)) if prim.is_signed or s * t > 0]
+    return [row for row in rows if all(lowest <= v <= highest for v in row)]
 
 
 def _has_value(op: Op, prim: Prim, row: Row) -> bool:

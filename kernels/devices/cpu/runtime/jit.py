@@ -203,6 +203,7 @@ def optimised(
     from .avx2 import for_avx2, has_avx2_alone
     from .extrema import MARK, by_range, has_range, written_out
     from .lookups import for_lookups
+    from .narrow_gathers import for_narrow_gathers
     from .partial_rows import for_partial_rows
     from .permutations import by_elements
 
@@ -212,6 +213,7 @@ def optimised(
     if has_avx2_alone(target.triple, target.features):
         texts = tuple(map(for_avx2, texts))
     texts = tuple(for_lookups(text, target.triple, target.features) for text in texts)
+    texts = tuple(for_narrow_gathers(text, target.triple, target.features) for text in texts)
     texts = tuple(for_partial_rows(text, target.triple, target.features) for text in texts)
     module, *others = map(verified, texts)
     for other in others:
