@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.support.source_programs.expressions import index, literal, scalar, value
+from tests.support.source_programs.expressions import index, literal, read, scalar, value
 from tests.support.source_programs.operators import Operator, operator
 from tests.support.source_programs.types import FLOATS, HALVES, I64, Array, Prim, Record, Tuple, Type, show
 from tests.support.source_programs.writer import Var, Writer, indented
@@ -44,7 +44,7 @@ def _simplest(w: Writer, type: Array) -> str:
 def source(w: Writer, size: str) -> tuple[str, Type]:
     """An array of a size to map over, with the type of its elements."""
     found = w.arrays(size)
-    if found and w.decide(5):
+    if found and w.decide(3):
         chosen = w.recent(found)
         assert isinstance(chosen.type, Array)
         return chosen.name, chosen.type.elem
@@ -57,17 +57,17 @@ def source(w: Writer, size: str) -> tuple[str, Type]:
 def param(w: Writer, type: Type, text: str, size: str) -> Var:
     """What a lambda calls an element of an array."""
     below = size if text == f"(iota {size})" else None
-    return w.var("i" if below else "x", type, None, below)
+    return w.var("i" if below else "x", type, None, below, size)
 
 
 def pattern(w: Writer, var: Var) -> tuple[str, tuple[Var, ...]]:
     """A parameter as text, taken apart now and then, and what it binds."""
     match var.type:
         case Tuple(elems) if w.decide(2):
-            parts = tuple(w.var("x", elem) for elem in elems)
+            parts = tuple(w.var("x", elem, among=var.among) for elem in elems)
             return f"({', '.join(p.name for p in parts)})", parts
         case Record(fields, _) if w.decide(2):
-            parts = tuple(w.var("x", part) for _, part in fields)
+            parts = tuple(w.var("x", part, among=var.among) for _, part in fields)
             text = ", ".join(f"{name} = {p.name}" for (name, _), p in zip(fields, parts, strict=True))
             return f"({{{text}}}: {show(var.type)})", parts
         case Prim() if w.decide(3):
@@ -145,6 +145,38 @@ def _attribute(w: Writer) -> str:
         "#[sequential] ", "#[sequential_outer] ", "#[sequential_inner] ", "#[flattening(only_inner)] ",
         "#[flattening(no_outer)] ", "#[flattening(no_intra)] ", "#[opaque] ",
     ))  # fmt: skip
+
+
+def stencil(w: Writer, type: Array) -> str | None:
+    """Elements of arrays at places beside, some of them beyond the ends."""
+    prims = [v.type.elem for v in w.arrays(type.size) if isinstance(v.type, Array) and isinstance(v.type.elem, Prim)]
+    if not isinstance(type.elem, Prim) or not prims:
+        return None
+    prim = type.elem.name if type.elem in prims and w.decide(4) else w.recent(prims).name
+    i = w.var("i", I64, None, type.size)
+    with w.inside(i):
+        reads = [read(w, prim, True, w.decide(2), 1) for _ in range(1 + w.decide(3))]
+    w.note("stencil")
+    body = reads[0]
+    for x in reads[1:]:
+        body = f"(if {x} == {body} then {x} else {body})" if prim == "bool" else f"({body} {w.pick('+-*')} {x})"
+    body = body if type.elem.name == prim else f"({type.elem.name}.{prim} {body})"
+    return f"(map (\\{i.name} -> {body}) (iota {type.size}))"
+
+
+def partly(w: Writer, type: Array) -> str | None:
+    """A map that changes some elements of an array."""
+    found = w.vars_of(type)
+    if not found:
+        return None
+    i, x = w.var("i", I64, None, type.size), w.var("x", type.elem, among=type.size)
+    with w.inside(i, x):
+        test = w.pick((f"{i.name} < {w.decide(4)}i64", f"{i.name} % 3i64 == 1i64", scalar(w, "bool", True, 2)))
+        new = value(w, type.elem, 2, new=True)
+    w.note("map that changes some")
+    branches = f"{new} else {x.name}" if w.decide(2) else f"{x.name} else {new}"
+    params = f"{i.name} {x.name if isinstance(type.elem, Prim) else f'({x.name}: {show(type.elem)})'}"
+    return f"(map2 (\\{params} -> if {test} then {branches}) (iota {type.size}) {w.recent(found).name})"
 
 
 def sectioned(w: Writer, type: Array) -> str | None:
@@ -228,23 +260,37 @@ def rows_reduced(w: Writer, type: Array) -> str | None:
 
 
 def multiplied(w: Writer, type: Array) -> str | None:
-    """A product of two matrices of small whole numbers; `#[tensor]` rounds none of them."""
+    """A product of two matrices, floats of small whole numbers; `#[tensor]` rounds none of them."""
     match type.elem:
-        case Array(columns, Prim(name)) if name in FLOATS and w.nesting < 3 and not (w.is_large and name in HALVES):
+        case Array(columns, Prim(name)) if name != "bool" and w.nesting < 3 and not (w.is_large and name in HALVES):
             pass
         case _:
             return None
     of, width = (w.pick((name, *HALVES)) if name == "f32" else name), w.size()
     turned = w.decide(2)
-    left = small_value(w, Array(type.size, Array(width, Prim(of))))
-    right = small_value(w, Array(width, Array(columns, Prim(of))) if turned else Array(columns, Array(width, Prim(of))))
+    left = _operand(w, type.size, width, Prim(of))
+    right = _operand(w, width, columns, Prim(of)) if turned else _operand(w, columns, width, Prim(of))
     a, b, xs, ys = (w.fresh(base) for base in ("m", "m", "xs", "ys"))
     times = "(*)" if of == name else f"(\\x y -> {name}.{of} x * {name}.{of} y)"
-    attribute = "#[tensor] " if name != "f64" and w.decide(2) else ""
+    attribute = "#[tensor] " if name in FLOATS and name != "f64" and w.decide(2) else ""
     w.note(f"product of {of} in {name}{' on tensor cores' if attribute else ''}")
     rows = f"(transpose {b})" if turned else b
     summed = f"{attribute}{name}.sum (map2 {times} {xs} {ys})"
     return f"(let {a} = {left} in let {b} = {right} in map (\\{xs} -> map (\\{ys} -> {summed}) {rows}) {a})"
+
+
+def _operand(w: Writer, rows: str, columns: str, prim: Prim) -> str:
+    """A matrix: transposed, less something of each row or column, or as it is."""
+    match w.decide(6):
+        case 0:
+            return f"(transpose {_operand(w, columns, rows, prim)})"
+        case 1 if prim.name not in HALVES:
+            w.note("centred operand")
+            less = small_value(w, Array(rows, prim)) if prim.name in FLOATS else array(w, Array(rows, prim))
+            return f"(map2 (\\r c -> map (\\x -> x - c) r) {_operand(w, rows, columns, prim)} {less})"
+        case _:
+            matrix = Array(rows, Array(columns, prim))
+            return small_value(w, matrix) if prim.name in FLOATS else array(w, matrix)
 
 
 def scanned(w: Writer, type: Array) -> str | None:
@@ -289,6 +335,13 @@ def counted(w: Writer, type: Array) -> str | None:
     if not op.commutes:
         return None
     places = keys(w, size, type.size)
+    if w.one_in(3):
+        w.note("histogram of several for each")
+        v, k, n = w.fresh("v"), w.fresh("k"), 2 + w.decide(2)
+        values = [v, *(w.pick((v, op.neutral)) for _ in range(n - 1))]
+        bins = [k, *(w.pick((f"{k} + {j}i64", f"{j}i64", f"{k} / 2i64")) for j in range(1, n))]
+        xs = f"(flatten (map (\\{v} -> [{', '.join(values)}]) {xs}))"
+        places = f"(flatten (map (\\{k} -> [{', '.join(bins)}]) {places}))"
     if w.decide(2):
         w.note("hist")
         return f"(hist {op.text} {op.neutral} {type.size} {places} {xs})"
@@ -319,6 +372,13 @@ def scattered(w: Writer, type: Array) -> str | None:
         keep = scalar(w, "bool", True, 2)
     step, begin = w.pick((1, 2, 3, -1)), w.decide(4) - 1
     places = f"(map (\\{i.name} -> if {keep} then {i.name} * ({step}i64) + ({begin}i64) else -1i64) (iota {size}))"
+    if w.one_in(3):
+        w.note("scatter side by side")
+        k, n = w.fresh("k"), 2 + w.decide(3)
+        sides = [f"if {k} < 0i64 then -1i64 else {k} * {n}i64 + {j}i64" for j in range(n)]
+        places = f"(flatten (map (\\{k} -> [{', '.join(sides)}]) {places}))"
+        values = f"(flatten {array(w, Array(size, Array(str(n), type.elem)))})"
+        return f"(scatter (copy {array(w, type)}) {places} {values})"
     if isinstance(type.elem, Array) and w.decide(2):
         w.note("scatter_2d")
         column = index(w, type.elem.size, 0) or "0i64"
@@ -345,7 +405,7 @@ def updated(w: Writer, type: Array) -> str:
         return f"(copy {array(w, type)} with [{known}] = {new})"
     at = scalar(w, "i64", False, 1)
     whole = array(w, type)
-    if w.may_fail and w.one_in(4):
+    if w.fails(4):
         return f"(copy {whole} with [{at}] = {new})"
     return (
         f"(let {name} = copy {whole} in if {type.size} > 0 then {name} with [{at} % {type.size}] = {new} else {name})"
@@ -356,9 +416,11 @@ def updated(w: Writer, type: Array) -> str:
 
 
 def moved(w: Writer, type: Array) -> str:
-    what = w.pick(("reverse", "copy", "rotate", "opaque", "id", "[::-1]", "take", "sized"))
+    what = w.pick(
+        ("reverse", "copy", "rotate", "opaque", "id", "[::-1]", "take", "sized", "window", *[":>"] * w.may_fail)
+    )
     w.note(what)
-    xs = array(w, type)
+    xs = array(w, Array(w.size(), type.elem) if what == ":>" else type)
     match what:
         case "rotate":
             return f"(rotate {scalar(w, 'i64', True, 1)} {xs})"
@@ -366,6 +428,13 @@ def moved(w: Writer, type: Array) -> str:
             return f"({xs}[::-1] :> {show(type)})"
         case "take":
             return f"(take {type.size} ({xs} ++ {array(w, type)}))"
+        case "window":
+            at = index(w, type.size, 0) or "0i64"
+            other = array(w, type, new=w.decide(2) > 0)
+            text = f"({xs} ++ {other})[{w.pick((f'{at}:({at}) + {type.size}', '::2'))}]"
+            return f"({text} :> {show(type)})"
+        case ":>":
+            return f"({xs} :> {show(type)})"
         case "sized":
             return f"(sized {type.size} {xs})"
         case _:
@@ -415,6 +484,12 @@ def zipped(w: Writer, type: Array) -> str | None:
 def row(w: Writer, type: Array) -> str | None:
     """A row of an array of rows, or what stands at a place of an array in a record."""
     for var in w.scope.vars[::-1]:
+        match var.type:
+            case Array(type.size, Array(inner, type.elem)) if w.decide(2) and (known := index(w, inner, 1)) is not None:
+                w.note("column")
+                return f"{var.name}[:, {known}]"
+            case _:
+                pass
         if isinstance(var.type, Array) and var.type.elem == type:
             known = index(w, var.type.size, 1)
             if known is not None:
@@ -457,6 +532,14 @@ def looped(w: Writer, type: Array) -> str:
     return f"(loop ({a.name}: {show(type)}) = {start} for {i.name} < {w.decide(4)}i64 do {body})"
 
 
+def changed(w: Writer, type: Array) -> str:
+    """An array that a loop changes in place, beside others."""
+    from tests.support.source_programs.rounds import changing
+
+    text, vars = changing(w, type)
+    return text if len(vars) == 1 else f"({text}).0"
+
+
 def iterated(w: Writer, type: Array) -> str:
     x = w.var("x", type)
     start = array(w, type)
@@ -481,6 +564,7 @@ def called_array(w: Writer, type: Array) -> str | None:
 WAYS: tuple[Callable[[Writer, Array], str | None], ...] = (
     mapped, mapped, mapped, mapped, sectioned, rows_reduced, scanned, scanned, counted, counted, scattered, updated,
     moved, chosen, turned, zipped, multiplied, row, repeated, looped, iterated, helped, called_array,
+    changed, changed, stencil, stencil, partly,
 )  # fmt: skip
 
 __all__ = ["array", "function", "literal", "reduced"]

@@ -145,7 +145,7 @@ def operation(w: Writer, prim: str, weak: bool, depth: int) -> str:
 def _failing(w: Writer, prim: str, op: str, x: str, depth: int) -> str:
     """Division and powers: failing where the program may fail, else of operands that do not."""
     y = scalar(w, prim, True, depth)
-    if w.may_fail and w.one_in(3):
+    if w.fails(3):
         w.note("may divide by zero")
         return f"({x} {op} {y})"
     one = f"1\x02{prim}\x03"
@@ -258,23 +258,56 @@ def index(w: Writer, size: str, depth: int) -> str | None:
     if size.isdigit():
         return f"{w.decide(int(size))}\x02i64\x03"
     found = [v.name for v in w.scope.vars if v.below == size]
-    return w.pick(found) if found else None
+    if found and w.decide(3):
+        return w.recent(found)
+    if not any(v.among == size for v in w.scope.vars):
+        return None
+    w.note("index of an end or beside")
+    i = w.recent(found) if found else "0i64"
+    return w.pick((
+        i, f"{size} - 1i64 - {i}", f"({i} + 1i64) % {size}", f"i64.max 0i64 ({i} - 1i64)", f"{i} / 2i64",
+        f"i64.min ({size} - 1i64) ({i} + {1 + w.decide(3)}i64)", f"({i} * 3i64 + 2i64) % {size}",
+    ))  # fmt: skip
 
 
-def read(w: Writer, prim: str, weak: bool, depth: int) -> str:
-    """An element of an array."""
+def beyond(w: Writer, size: str) -> tuple[str, str] | None:
+    """A place from the index of an element, maybe before the first one or behind the last one; and a test of that."""
+    found = [v for v in w.scope.vars if v.below is not None]
+    if not found:
+        return None
+    var, k = w.recent(found), w.decide(5)
+    i, n = var.name, w.pick((str(var.below), f"{1 + w.decide(6)}i64"))
+    w.note("place beyond the ends")
+    if n == size and w.decide(2):
+        return f"({i} - {k}i64) %% {n}", "!({0} < 0i64)"
+    place = w.pick((
+        f"{i} - {k}i64", f"{i} + {k}i64", f"({i} - {k}i64) %% {n}", f"({i} + {k}i64) % {n}", f"2i64 * {i} - {k}i64",
+        f"{size} - {k}i64 - {i}", f"{i} / 2i64 - {k}i64", f"({i} - {k}i64) / 3i64", f"({i} - {k}i64) // 2i64",
+    ))  # fmt: skip
+    return place, w.pick(("{0} >= 0i64 && {0} < " + size, f"{size} > {{0}} && !({{0}} < 0i64)"))
+
+
+def read(w: Writer, prim: str, weak: bool, depth: int, beside: int = 3) -> str:
+    """An element of an array, once in `beside` times at a place that may be beyond its ends."""
     found = [v for v in w.arrays() if isinstance(v.type, Array) and _bottom(v.type) == Prim(prim)]
     if not found:
         return literal(w, prim, weak)
+    if w.one_in(6) and w.nesting < 3 and w.spend():
+        return _of_computed(w, prim)
     array = w.recent(found)
     type: Type = array.type
-    places, sizes = [], []
+    places, sizes, lets, inside = [], [], "", []
     while isinstance(type, Array):
         known = index(w, type.size, depth)
-        if known is None:
+        further = beyond(w, type.size) if w.one_in(beside) else None
+        if further is not None:
+            known = w.fresh("p")
+            lets += f"let {known} = {further[0]} "
+            inside.append(further[1].format(known))
+        elif known is None:
             by = scalar(w, "i64", True, depth - 1) if depth > 0 else literal(w, "i64", True)
             known = f"{by} % {type.size}"
-            if not (w.may_fail and w.one_in(6)):
+            if not w.fails(6):
                 sizes.append(type.size)
             else:
                 with w.with_suffixes(True):
@@ -284,10 +317,28 @@ def read(w: Writer, prim: str, weak: bool, depth: int) -> str:
         type = type.elem
     w.note("read")
     text = f"{array.name}[{', '.join(places)}]"
-    if not sizes:
+    conds = [*(f"{size} > 0" for size in dict.fromkeys(sizes)), *inside]
+    if not conds:
         return text
-    conds = " && ".join(f"{size} > 0" for size in dict.fromkeys(sizes))
-    return f"(if {conds} then {text} else {literal(w, prim, True)})"
+    other = literal(w, prim, True) if depth <= 0 or w.decide(2) else scalar(w, prim, True, depth - 1)
+    test = " && ".join(conds)
+    branches = f"if {test[2:-1]} then {other} else {text}" if test.startswith("!(") and len(conds) == 1 else None
+    return f"({lets}{'in ' if lets else ''}{branches or f'if {test} then {text} else {other}'})"
+
+
+def _of_computed(w: Writer, prim: str) -> str:
+    """One element of an array, of which nothing else is needed."""
+    from tests.support.source_programs.arrays import array
+
+    size, name = w.size(), w.fresh("e")
+    with w.with_suffixes(True):
+        text = array(w, Array(size, Prim(prim)), new=True)
+    at = index(w, size, 0)
+    w.note("element of what is computed")
+    if at is not None:
+        return f"(let {name} = {text} in {name}[{at}])"
+    at = w.pick(("0i64", f"{size} - 1i64", f"{size} / 2i64"))
+    return f"(let {name} = {text} in if {size} > 0i64 then {name}[{at}] else {literal(w, prim, True)})"
 
 
 def _bottom(type: Type) -> Type:

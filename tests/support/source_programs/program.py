@@ -29,7 +29,7 @@ from tests.support.source_programs.types import (
 )
 from tests.support.source_programs.writer import Decide, Var, Writer, finished
 
-SMALL, MEDIUM, LARGE = (0, 1, 2, 3, 5, 7), (8, 16, 17, 33, 40), (100, 257, 1000, 1025, 2500)
+SMALL, MEDIUM, LARGE = (0, 1, 2, 3, 5, 7), (8, 16, 17, 33, 40, 65, 70), (100, 257, 1000, 1025, 2500)
 MOST_RESULTS = 7
 TOLERANCE = {"f16": 0.02, "bf16": 0.1, "f32": 1e-4, "f64": 1e-9}
 
@@ -68,8 +68,10 @@ def program_of(decide: Decide) -> Program:
     kind = decide(20)
     is_large = kind == 19
     w = Writer(
-        decide, fuel=7 if is_large else 6 + decide(22), is_large=is_large, is_small=kind < 16, may_fail=decide(7) == 6
+        decide, fuel=7 if is_large else 6 + decide(22), is_large=is_large, is_small=kind < 14, may_fail=decide(7) == 6
     )
+    sizes = _sizes(decide, kind)
+    w.empty = frozenset(name for name, size in sizes.items() if size == 0)
     head = declarations(w, decide(5))
     params = _params(w)
     with w.inside(*params):
@@ -87,7 +89,6 @@ def program_of(decide: Decide) -> Program:
     clean, literals = finished(marked)
     before, between, _ = clean.split("\x04")
     frame, parts = (before, between), tuple(zip(types, texts, strict=True))
-    sizes = _sizes(decide, kind)
     numbers = np.random.default_rng(decide(1 << 16))
     args = tuple(part for p in params for part in _arguments(numbers, p.type, sizes, ()))
     w.note("large arrays" if is_large else "small arrays")
@@ -122,7 +123,7 @@ def _results(w: Writer) -> tuple[list[tuple[Type, float]], list[str]]:
     """Values to give back, the last ones first; of floats also what functions that are not exact make of them."""
     found = [v for v in w.scope.vars[::-1] if not has_sum(v.type)]
     made = [v for v in found if v.block == w.block and not v.name.startswith(("xs", "c"))]
-    chosen = sorted(made, key=lambda v: not has_array(v.type))[:MOST_RESULTS] or found[:2]
+    chosen = sorted(made, key=lambda v: not has_array(v.type))[: 1 + w.decide(MOST_RESULTS)] or found[:2]
     results: list[tuple[Type, float]] = [(v.type, 0.0) for v in chosen]
     texts = [f"copy {v.name}" if any(root.startswith("con") for root in v.roots) else v.name for v in chosen]
     floats = [v for v in found if _float_of(v.type)]
@@ -167,8 +168,10 @@ def _open(w: Writer, type: Type) -> str:
 
 
 def _sizes(decide: Decide, kind: int) -> dict[str, int]:
-    n, m = (LARGE, SMALL) if kind == 19 else (MEDIUM, SMALL) if kind >= 16 else (SMALL, SMALL)
+    n, m = (LARGE, SMALL) if kind == 19 else (MEDIUM, SMALL) if kind >= 14 else (SMALL, SMALL)
     sizes = {"n": n[decide(len(n))], "m": m[decide(len(m))]}
+    if kind == 18:
+        sizes = {"n": 64 + decide(7), "m": 0}
     return {"n": sizes["m"], "m": sizes["n"]} if decide(4) == 3 else sizes
 
 

@@ -9,6 +9,8 @@ from tests.support.source_programs.expressions import scalar, value
 from tests.support.source_programs.types import I64, INTS, Array, Prim, Type, show
 from tests.support.source_programs.writer import Var, Writer, indented
 
+STRIDES = ("i64.highest", "i64.lowest", "i64.highest - 1i64", "-i64.highest")
+
 # ---- new sizes -----------------------------------------------------------------------------------------------------
 
 
@@ -58,11 +60,16 @@ def _sliced(w: Writer) -> tuple[Type, str, bool]:
     n = xs.type.size
     w.note("slice")
     half = f"{n} / 2"
+    if w.one_in(4):
+        w.note("slice by a large step")
+        return xs.type.elem, f"{xs.name}[::{w.pick(STRIDES)}]", False
     parts = [
         f"[{half}:]",
         f"[:{half}]",
         "[::2]",
         "[::-1]",
+        "[::-2]",
+        f"[::{scalar(w, 'i64', True, 2)} | 1i64]",
         f"[{n} / 3:{n} - {n} / 3]",
         f"[::{1 + w.decide(4)}]",
         f"[:{n} - {n} % 4]",
@@ -75,8 +82,14 @@ def _sliced(w: Writer) -> tuple[Type, str, bool]:
 def _joined(w: Writer) -> tuple[Type, str, bool]:
     text, elem = _some(w)
     w.note("++")
-    other = array(w, Array(w.size(), elem))
-    return elem, f"{text} ++ {other}" if w.decide(3) else f"concat {text} {other}", True
+    parts = [text, *(array(w, Array(w.size(), elem), new=w.decide(2) > 0) for _ in range(1 + w.decide(3)))]
+    if w.one_in(3):
+        parts[-1] = f"filter {_predicate(w, elem)} {parts[-1]}"
+        parts[-1] = f"({parts[-1]})"
+    parts = parts[::-1] if w.decide(2) else parts
+    if len(parts) == 2 and w.one_in(3):
+        return elem, f"concat {' '.join(parts)}", True
+    return elem, " ++ ".join(parts) if w.decide(2) else f"{parts[0]} ++ ({' ++ '.join(parts[1:])})", True
 
 
 def _flat(w: Writer) -> tuple[Type, str, bool] | None:
@@ -88,7 +101,7 @@ def _flat(w: Writer) -> tuple[Type, str, bool] | None:
 
 def _counted(w: Writer) -> tuple[Type, str, bool]:
     count = f"({scalar(w, 'i64', True, 2)} & {w.pick((3, 7, 15))})"
-    if w.may_fail and w.one_in(4):
+    if w.fails(4):
         count = scalar(w, "i64", True, 1) + " % 50i64 - 2i64"
         count = f"({count})"
     if w.decide(2):
@@ -155,8 +168,8 @@ def _text(w: Writer) -> tuple[Type, str, bool]:
 
 
 NEW_SIZES = (
-    _filtered, _filtered, _sliced, _sliced, _joined, _flat, _counted, _counted, _taken, _of_branches, _grown, _halved,
-    _range, _text,
+    _filtered, _filtered, _sliced, _sliced, _sliced, _joined, _joined, _joined, _flat, _counted, _counted, _taken,
+    _of_branches, _grown, _halved, _range, _text,
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from tests.support.source_programs.arrays import (
     source,
 )
 from tests.support.source_programs.expressions import index, literal, scalar, value
+from tests.support.source_programs.rounds import changed, rounds
 from tests.support.source_programs.sizes import parted, sized_anew
 from tests.support.source_programs.types import (
     FLOATS,
@@ -65,7 +66,16 @@ def arrayed(w: Writer) -> None:
     type = Array(w.size(), elem)
     text = array(w, type, new=True)
     own = w.decide(2) == 0
+    if w.one_in(5):
+        w.note("the same again")
+        let(w, "ys", type, text)
+        own = True
     let(w, "ys", type, f"copy {text}" if own else text, own)
+
+
+def matrix(w: Writer) -> None:
+    type = Array(w.size(), Array(w.size(), w.prim()))
+    let(w, "ys", type, array(w, type, new=True))
 
 
 def product(w: Writer) -> None:
@@ -394,9 +404,9 @@ def helped(w: Writer) -> None:
 
 
 KINDS: tuple[Callable[[Writer], None], ...] = (
-    arrayed, arrayed, arrayed, plain, in_numbers, sized_anew, sized_anew, sized_anew, unzipped, parted, taken_apart,
+    arrayed, arrayed, arrayed, plain, in_numbers, *[sized_anew] * 7, unzipped, parted, taken_apart,
     local_function, polymorphic, looped, looped, matched, branched, updated, updated, consumed, field_replaced,
-    asserted, opened, product, helped,
+    asserted, opened, product, helped, matrix, matrix, changed, rounds, rounds,
 )  # fmt: skip
 
 __all__ = ["FLOATS", "function", "param", "small_value", "statements"]

@@ -36,7 +36,8 @@ COMMON = ("i32", "i64", "f32", "i32", "i64", "bool")
 @dataclass(frozen=True, slots=True)
 class Var:
     """A name of a type. `block`: in which block it was bound; `roots`: arrays whose memory it may share; `below`: a
-    size that an index is less than; `own`: an array that nothing else refers to, which may be consumed."""
+    size that an index is less than; `own`: an array that nothing else refers to, which may be consumed; `among`: a size
+    that is not 0 where the name is in scope."""
 
     name: str
     type: Type
@@ -44,6 +45,7 @@ class Var:
     roots: frozenset[str]
     below: str | None = None
     own: bool = False
+    among: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ class Scope:
 @dataclass(slots=True)
 class Writer:
     """State of a generator. `fuel`: how many compound expressions may follow. `strong`: literals need their suffix.
-    `is_small`, `is_large`: of the sizes."""
+    `is_small`, `is_large`: of the sizes; `empty`: those that are 0; `in_nothing`: within what is done for
+    each element of nothing."""
 
     decide: Decide
     fuel: int
@@ -86,6 +89,8 @@ class Writer:
     lines: list[str] = field(default_factory=list)
     templates: dict[str, Any] = field(default_factory=dict)
     named: list[Type] = field(default_factory=list)
+    empty: frozenset[str] = frozenset()
+    in_nothing: bool = False
 
     # ---- decisions -------------------------------------------------------------------------------------------------
 
@@ -99,6 +104,10 @@ class Writer:
     def one_in(self, count: int) -> bool:
         """True once in `count` times; no for the simplest choice."""
         return self.decide(count) == count - 1
+
+    def fails(self, count: int) -> bool:
+        """Where something may fail, once in `count` times; half of it where nothing is done."""
+        return self.may_fail and self.one_in(2 if self.in_nothing else count)
 
     def fresh(self, base: str) -> str:
         self.names += 1
@@ -126,8 +135,10 @@ class Writer:
 
     @contextmanager
     def inside(self, *vars: Var) -> Iterator[None]:
-        """A block of its own, with further names."""
-        before, block, lines = self.scope, self.block, self.lines
+        """A block of its own, with further names. What is done for each element of nothing may fail."""
+        before, block, lines, fails = self.scope, self.block, self.lines, (self.may_fail, self.in_nothing)
+        self.in_nothing |= any(v.among in self.empty for v in vars)
+        self.may_fail |= self.in_nothing
         self.blocks += 1
         self.block, self.lines = self.blocks, []
         self.nesting += 1
@@ -136,13 +147,16 @@ class Writer:
             yield
         finally:
             self.scope, self.block, self.lines = before, block, lines
+            self.may_fail, self.in_nothing = fails
             self.nesting -= 1
 
-    def var(self, base: str, type: Type, text: str | None = None, below: str | None = None) -> Var:
+    def var(
+        self, base: str, type: Type, text: str | None = None, below: str | None = None, among: str | None = None
+    ) -> Var:
         """A new name; what it may share memory with, by the text that makes it (None: nothing)."""
         name = self.fresh(base)
         roots = frozenset((name,)) | (self.roots_in(text) if text is not None else frozenset())
-        return Var(name, type, self.block, roots, below)
+        return Var(name, type, self.block, roots, below, among=among or below)
 
     def roots_in(self, text: str) -> frozenset[str]:
         words = set(re.findall(r"\w+", text))
