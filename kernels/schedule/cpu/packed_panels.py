@@ -7,7 +7,7 @@
       for each row: threads j { out[i, j] = g(sums[i, j], ..) }         where results are not just what is reduced
 
 b is what of the reduction depends on j and k alone, so that it is computed once for G·R rows. So is a where it is more
-than a load, or lies as a column, whose elements are a page apart: in a panel of its own, of pieces of PITCH rows. Rows
+than a load, or is stored as a column, whose elements are a page apart: in a panel of its own, of pieces of PITCH rows. Rows
 of b that lie a power of two apart share few sets of the first cache; the panel is dense, stays there, and is used by
 G·R rows (Goto and van de Geijn 2008, for one level). Partial sums wait in the result if they are the results, else in
 memory of the block. The order of the sum stays.
@@ -229,7 +229,7 @@ def _results(b: Builder, names: Names, block: Block, places: list[ArrayRef]) -> 
             continue
         sums = Sums(stm, places if in_place else [_waiting(b, block, p.type.prim) for p in stm.pat])
         columns = _panel(b, names, of_columns(space, body, screma), CHUNK, i64(1))
-        apart = {array for array in screma.arrays if not _lies_as_row(b, block, array, done)}
+        apart = {array for array in screma.arrays if not _is_stored_as_row(b, block, array, done)}
         of_row = _panel(b, names, of_rows(space, body, screma, apart), PITCH, ceil_div(b, block.height, PITCH))
         _reduce(b, block, Product(_packed(stm, screma, (columns, of_row)), screma, columns, of_row, sums), done)
         done.append(sums)
@@ -250,7 +250,7 @@ def _mirror(b: Builder, block: Block, places: list[ArrayRef]) -> None:
     b.emit(kir.Threads(i, block.first, b.minimum(block.lo, b.add(block.first, block.here(b))), (loop,)))
 
 
-def _lies_as_row(b: Builder, block: Block, name: Name, before: list[Sums]) -> bool:
+def _is_stored_as_row(b: Builder, block: Block, name: Name, before: list[Sums]) -> bool:
     """Whether the elements of an operand are side by side."""
     b.env |= zip(block.space.indices[-2:], (block.first, block.lo), strict=True)
     with b.nested():
