@@ -99,7 +99,7 @@ class Search:
 
         def objective(trial: optuna.Trial) -> float:
             for name in self.sampler.plan:
-                trial.suggest_int(name, 0, MOST_RUNS)
+                trial.suggest_int(name, 0, self.sampler.highest.get(name, MOST_RUNS))
             note(trial, "request", request_to_data(request))
             if self._is_taken(request, trial.number):
                 raise optuna.TrialPruned
@@ -112,7 +112,9 @@ class Search:
                 raise VersionFailed(record.reason)
             return record.seconds
 
-        self.sampler.plan = {"data": request.case, "run": request.number}
+        sides = {name: int(side) for name, side in request.version.forced.items()}
+        self.sampler.plan = {"data": request.case, "run": request.number, **sides}
+        self.sampler.highest = dict.fromkeys(sides, 1)
         self.study.optimize(objective, n_trials=1, catch=(VersionFailed,))
         if not made:
             return None

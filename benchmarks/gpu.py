@@ -3,7 +3,10 @@
     copy     bytes read and written by a copy of the device: what sums and scans are measured against
     sum      reduce (+) of 2^n f32            scan     scan (+) of 2^n f32
     rows     row sums of [2^k][2^(n-2-k)]     matmul   f32, 2^m squared, without tensor cores
-    locvolcalib                               its published sizes, each version by itself
+    product  [2^i][2^j] times [2^j][2^i], the work of all the same: the sweep of the slides
+    spmv     sparse matrices in CSR, of rows of 4, of 32, and of lengths that fall off as 1 / rank, against cuSPARSE
+    locvolcalib                               its published sizes, each version by itself; moderate flattening is
+                                              `soac main.ys.suff_outer_1 main.ys.suff_outer_2`
 
 Every row is a contest: all contenders take turns, on arrays that are on the device before and after; the median counts.
 Of soac every version is timed. Peers are those that can be imported: PyTorch (with Triton by torch.compile), CuPy, JAX,
@@ -35,6 +38,10 @@ ROWS = "def main [n][m] (xss: [n][m]f32): [n]f32 = map (reduce (+) 0) xss"
 MATMUL = """
 def main [n][m][p] (xss: [n][m]f32) (yss: [m][p]f32): [n][p]f32 =
   map (\\xs -> map (\\ys -> reduce (+) 0 (map2 (*) xs ys)) (transpose yss)) xss
+"""
+SPMV = """
+def main [n][nnz][m] (off: [n]i64) (col: [nnz]i64) (value: [nnz]f32) (x: [m]f32): [n - 1]f32 =
+  map (\\i -> reduce (+) 0 (map2 (\\j v -> v * x[j]) col[off[i]:off[i+1]] value[off[i]:off[i+1]])) (iota (n - 1))
 """
 Run = Callable[[], object]
 Peer = Callable[[Any], Run]
@@ -168,6 +175,38 @@ MATMUL_PEERS = {
 }
 
 
+def sparse_torch(torch: Any) -> Peer:
+    torch.zeros(1, device="cuda")
+
+    def prepare(args: list[np.ndarray]) -> Run:
+        off, col, value, x = (torch.from_numpy(arg).cuda() for arg in args)
+        matrix = torch.sparse_csr_tensor(off, col, value, (len(off) - 1, len(x)))
+        return lambda: (torch.mv(matrix, x), torch.cuda.synchronize())
+
+    return prepare
+
+
+def sparse_cupy(cupy: Any) -> Peer:
+    csr_matrix = importlib.import_module("cupyx.scipy.sparse").csr_matrix
+
+    def prepare(args: list[np.ndarray]) -> Run:
+        off, col, value, x = map(cupy.asarray, args)
+        places = value, col.astype(cupy.int32), off.astype(cupy.int32)
+        matrix = csr_matrix(places, shape=(len(off) - 1, len(x)))
+        return lambda: (matrix @ x, cupy.cuda.Device().synchronize())
+
+    return prepare
+
+
+def sparse_jax(jnp: Any, given: list[Any]) -> Any:
+    jax, (off, col, value, x) = importlib.import_module("jax"), given
+    rows = jnp.searchsorted(off, jnp.arange(len(col)), side="right") - 1
+    return jax.ops.segment_sum(value * x[col], rows, num_segments=len(off) - 1, indices_are_sorted=True)
+
+
+SPMV_PEERS = {"torch (cuSPARSE)": sparse_torch, "cupy (cuSPARSE)": sparse_cupy, "jax": on_jax(sparse_jax)}
+
+
 # ---- rows --------------------------------------------------------------------------------------------------------
 
 
@@ -215,6 +254,35 @@ def rows(log_size: int, log_edge: int, effort: Effort, with_peers: bool) -> Iter
         yield against(name, ROWS, [given], ROWS_PEERS, 4 * quarter + 4 * (1 << k), quarter)
     xss, yss = numbers.random((edge, edge), np.float32), numbers.random((edge, edge), np.float32)
     yield against(f"matmul 2^{log_edge}", MATMUL, [xss, yss], MATMUL_PEERS, 12 * edge**2, 2 * edge**3)
+    work = min(SWEEP, log_size - 3)
+    for i in range(0, work // 2 + 1, 2):
+        n, m = 1 << i, 1 << work - 2 * i
+        given = [xs[: n * m].reshape(n, m), xs[: n * m].reshape(m, n)]
+        moved = 8 * n * m + 4 * n * n
+        yield against(f"product [2^{i}][2^{work - 2 * i}]", MATMUL, given, MATMUL_PEERS, moved, 2 * n * n * m)
+    for name, lengths in row_lengths(count >> 6):
+        given = sparse(lengths, numbers)
+        moved = sum(array.nbytes for array in given) + 4 * len(lengths)
+        yield against(f"spmv {name}", SPMV, given, SPMV_PEERS, moved, 2 * int(lengths.sum()))
+
+
+SWEEP = 25
+"""Products of the sweep have 2^SWEEP multiply-adds, as on the slides."""
+
+
+def row_lengths(count: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Of matrices with about 16 * `count` elements."""
+    yield "rows of 4", np.full(4 * count, 4)
+    yield "rows of 32", np.full(max(1, count // 2), 32)
+    ranks = 1 + (np.arange(count) * 7919) % count
+    yield "1 / rank", (16 * count / (np.log(count) + 0.58) / ranks).astype(np.int64)
+
+
+def sparse(lengths: np.ndarray, numbers: np.random.Generator) -> list[np.ndarray]:
+    """Where rows begin, columns, values, and a vector."""
+    off = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    values = numbers.random(off[-1], np.float32)
+    return [off, numbers.integers(0, len(lengths), off[-1]), values, numbers.random(len(lengths), np.float32)]
 
 
 LOCVOLCALIB = {"small": (16, 32, 256, 256), "medium": (128, 256, 32, 64), "large": (256, 256, 256, 64)}

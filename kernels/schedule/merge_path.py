@@ -9,22 +9,23 @@ on the elements of a row, and carries out what it has of row p1. A second pass c
 they belong to, in order, so that operators need not commute and nothing is added atomically. The parts depend on the
 sizes alone: the result has the same bits for any number of threads.
 
-On a GPU the collective is a warp, which waits for no other at the end of a row, with an eighth of the steps; a thread
-for each part combines the carries of a row that ends there.
+On a GPU the collective is a warp, which waits for no other at the end of a row, with an eighth of the steps, and
+reduces short rows side by side (`short_rows.py`); a thread for each part combines the carries of a row that ends there.
 """
 
 from __future__ import annotations
 
 from ...ir import core
 from ...ir.core import Param
-from ...ir.machine import BLOCK, CUDA
+from ...ir.machine import BLOCK, CUDA, WARP
 from ...ir.ops import Op
 from ...ir.types import I64, Name, Prim, Type, i64
 from ..analysis.cost import EXTENT
 from ..kernel_ir import nodes as kir
-from .host_builder import Made, either
+from .host_builder import HostBuilder, Made, either
 from .kernel_builder import ONE, ZERO, Builder, Mode, Operand, Value, scalar
-from .soacs import combined, put
+from .short_rows import Part, search, side_by_side
+from .soacs import combined, is_simple, put
 from .space import output, segment_screma
 from .table import Schedule, Segop, in_memory
 
@@ -62,24 +63,44 @@ MERGE_PATH = Schedule("merge path", run_parts, lambda s: s.exp.ends is not None 
 
 
 def part_kernel(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], lasts: Name, grain: int) -> Made:
-    """A part: its rows one after the other, the last of them as far as it goes."""
+    """A part: the rows that end there, and the next as far as it goes. A warp that has more rows than it takes rounds
+    over as many elements reduces them side by side."""
     h, exp, b = s.h, s.exp, s.h.builder()
     b.collective = core.Level.WARP if h.machine.name == CUDA.name else b.collective
-    (row_name, rows), (_, elements) = exp.space.dims
+    rows, elements = exp.space.widths
     assert exp.ends is not None
     n, m, ends = b.operand(rows), b.operand(elements), b.array(exp.ends)
     begin = b.mul(b.block, i64(grain))
     finish = b.minimum(b.add(begin, i64(grain)), b.add(n, m))
     first, last = (path_row(b, ends, step, n, m) for step in (begin, finish))
-    stop = b.sub(finish, last)
+    part = Part(b, exp, ends, begin, finish, first, last, 1 << max(0, -(-grain // WARP.threads) - 1).bit_length())
+    with b.nested() as in_turn:
+        rows_in_turn(h, part, outs, carries)
+    if b.collective is not core.Level.WARP or not all(is_simple(red.op) for red in exp.reds):
+        b.stms += in_turn
+    else:
+        with b.nested() as together:
+            rest = side_by_side(part, [output(b, out) for out in outs])
+            b.stms += stored(b, carries, b.block, rest)
+        many = b.op(Op.LT, Prim.I64, i64(part.items), b.sub(last, first), base="many")
+        b.emit(kir.KIf(many, tuple(together), tuple(in_turn)))
+    put(b, output(b, lasts), b.block, last, Mode.BLOCK)
+    return h.finish(b, s.base)
+
+
+def rows_in_turn(h: HostBuilder, part: Part, outs: list[Name], carries: list[Name]) -> None:
+    """Each row by all threads, one after the other."""
+    b, exp, first, last = part.b, part.exp, part.first, part.last
+    (row_name, rows), _ = exp.space.dims
+    stop = b.sub(part.finish, last)
     low = b.fresh("low", Prim.I64)
-    b.emit(kir.Declare(low, b.sub(begin, first)))
+    b.emit(kir.Declare(low, b.sub(part.begin, first)))
     number = b.fresh("r", Prim.I64)
     with b.nested() as stms:
         place = b.add(first, number)
-        row = b.minimum(place, b.sub(n, ONE))
+        row = b.minimum(place, b.sub(b.operand(rows), ONE))
         lo = b.copy(low)
-        hi = b.minimum(stop, scalar(b.element(ends, (row,))))
+        hi = b.minimum(stop, scalar(b.element(part.ends, (row,))))
         b.env[row_name] = row
         types = [Type(h.types[c].prim, ()) for c in carries]
         values = segment_screma(b, h.names, exp, (), exp.reds, lo, b.sub(hi, lo), [], (), types)
@@ -87,24 +108,14 @@ def part_kernel(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], la
         b.emit(kir.KIf(ended, stored(b, outs, row, values), stored(b, carries, b.block, values)))
         b.emit(kir.Assign(low, hi))
     b.emit(kir.For(number, b.add(b.sub(last, first), ONE), tuple(stms)))
-    put(b, output(b, lasts), b.block, last, Mode.BLOCK)
-    return h.finish(b, s.base)
 
 
 def path_row(b: Builder, ends: Value, step: Operand, n: Operand, m: Operand) -> Operand:
-    """How many rows have ended after `step` steps of the path: the least p with `step - p <= ends[p]`."""
+    """How many rows have ended after `step` steps of the path."""
     low, high = b.fresh("low", Prim.I64), b.fresh("high", Prim.I64)
     b.emit(kir.Declare(low, b.op(Op.MAX, Prim.I64, b.sub(step, m), ZERO)))
     b.emit(kir.Declare(high, b.minimum(step, n)))
-    with b.nested() as before:
-        searching = b.op(Op.LT, Prim.I64, low, high, base="searching")
-    with b.nested() as stms:
-        middle = b.op(Op.SHR, Prim.I64, b.op(Op.ADD, Prim.I64, low, high), ONE, base="middle")
-        after = b.add(middle, ONE)
-        is_behind = b.op(Op.LE, Prim.I64, scalar(b.element(ends, (middle,))), b.sub(step, after))
-        b.emit(kir.KIf(is_behind, (kir.Assign(low, after),), (kir.Assign(high, middle),)))
-    b.emit(kir.KWhile(tuple(before), searching, tuple(stms)))
-    return b.copy(low)
+    return search(b, ends, step, low, high)
 
 
 def stored(b: Builder, arrays: list[Name], at: Operand, values: tuple[Value, ...]) -> tuple[kir.KStm, ...]:

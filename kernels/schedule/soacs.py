@@ -152,6 +152,18 @@ def k_lambda(b: Builder, ops: tuple[Reduction, ...]) -> kir.KLambda:
     return kir.KLambda(tuple(left), tuple(right), body, tuple(results))
 
 
+def starting_anew(b: Builder, op: kir.KLambda) -> kir.KLambda:
+    """The operator on (flag, value): what stands left of a start does not reach what stands right of it."""
+    f, g, either = (b.fresh(base, Prim.BOOL) for base in ("f", "g", "either"))
+    results = tuple(b.fresh("chosen", r.prim) for r in op.results)
+    choices = (
+        kir.KLet(to, kir.KOp(Op.SELECT, to.prim, (g, right, result)))
+        for to, right, result in zip(results, op.right, op.results, strict=True)
+    )
+    flags = kir.KLet(either, kir.KOp(Op.OR, Prim.BOOL, (f, g)))
+    return kir.KLambda((f, *op.left), (g, *op.right), (*op.body, flags, *choices), (either, *results))
+
+
 def neutral_of(b: Builder, ops: tuple[Reduction, ...]) -> tuple[Operand, ...]:
     """The neutral elements of all operators, one for each component."""
     return tuple(b.operand(a) for red in ops for a in red.neutral)

@@ -29,16 +29,21 @@ from .runs import Subject, sets_of, subject_of
 
 Say = Callable[[Message], None]
 
+WARM = 0.1
+"""Seconds of work in which a GPU reaches its clocks, which fall while results are checked and the search thinks."""
+
 
 @dataclass(slots=True)
 class Watched:
     """A subject that says what it runs. The first run of a version has its host program in Python, which says of each
-    guard that it is reached before what follows can end the process. `alone`: the untuned program must not run."""
+    guard that it is reached before what follows can end the process. `alone`: the untuned program must not run. `warm`:
+    seconds of calls before those that are timed."""
 
     subject: Subject
     careful: Subject
     say: Say
     alone: bool = False
+    warm: float = 0.0
     seen: list[tuple[int, Version]] = field(default_factory=list)
 
     def run(self, case: int, version: Version, log: list[Event]) -> list[Any]:
@@ -56,7 +61,11 @@ class Watched:
         return results
 
     def prepare(self, case: int, version: Version) -> Callable[[], object]:
-        return self.subject.prepare(case, version)
+        call, end = self.subject.prepare(case, version), time.monotonic() + self.warm
+        while time.monotonic() < end:
+            self.say({"began": version == UNTUNED})
+            call()
+        return call
 
     def check(self, case: int, version: Version, results: Any) -> None:
         self.say({"thinking": True})
@@ -114,7 +123,7 @@ def watched(configuration: Mapping[str, Any], say: Say) -> Watched:
     if settings.device == "cpu":
         host, functions = program.compiled.host, program.compiled.core.functions
         program = replace(program, executable=Executable.build(host, functions, runner=Runner.PYTHON))
-    return Watched(subject, replace(subject, program=program), say)
+    return Watched(subject, replace(subject, program=program), say, warm=WARM if settings.device == "cuda" else 0.0)
 
 
 def main() -> None:

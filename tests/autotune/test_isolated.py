@@ -6,12 +6,17 @@ import math
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from soac.autotune.isolated import Gone, Run, Silent, started
+from soac.autotune.isolated import Gone, Message, Run, Silent, started
+from soac.autotune.measure import UNTUNED, Version
 from soac.ir.errors import IRError
+from soac.tuning.isolated_run import Watched
 from tests.support.faulty_searches import torture
 
 ECHO = [sys.executable, "-c", "import os, sys\nfor line in sys.stdin.buffer: os.write(int(sys.argv[1]), line)"]
@@ -45,6 +50,23 @@ def test_the_child_ends_with_its_parent() -> None:
     child.stdin.write(b"{}\n")
     child.stdin.close()
     assert child.wait(60) == 1
+
+
+def test_a_gpu_works_before_what_is_timed() -> None:
+    """Each call says that it begins, so that one that hangs is found."""
+    calls: list[int] = []
+    said: list[Message] = []
+
+    class Prepared:
+        def prepare(self, case: int, version: Version) -> Callable[[], object]:
+            return lambda: (calls.append(case), time.sleep(0.001))
+
+    subject: Any = Prepared()
+    Watched(subject, subject, said.append).prepare(7, UNTUNED)
+    assert (calls, said) == ([], [])
+    Watched(subject, subject, said.append, warm=0.05).prepare(7, UNTUNED)
+    assert len(calls) > 3
+    assert said == [{"began": True}] * len(calls)
 
 
 def test_an_unknown_message_is_a_bug() -> None:

@@ -7,6 +7,7 @@ import os
 import time
 from pathlib import Path
 
+import optuna
 import pytest
 
 from benchmarks.synthetic import MadeUp, entry
@@ -108,6 +109,17 @@ def test_the_budget_ends_the_search() -> None:
 def test_searches_that_are_killed_lose_nothing(tmp_path: Path) -> None:
     """`python -m tests.support.killed_searches --kills 200` is the same for longer."""
     torture(tmp_path, kills=5)
+
+
+def test_what_optuna_shows_of_a_study_names_guards() -> None:
+    """Trials have the sides that they force as parameters."""
+    problem, run, _ = searched(3)
+    run.see_versions(problem)
+    names = {f"main.t{k}" for k in (1, 2, 3, 4)}
+    assert set(optuna.importance.get_param_importances(run.study)) == {"data", "run", *names}
+    for trial, timed in zip(run.study.trials, run.timed(), strict=True):
+        forced = timed.request.version.forced
+        assert {name: trial.params[name] for name in forced} == forced
 
 
 def test_times_of_another_device_are_not_mixed(tmp_path: Path) -> None:

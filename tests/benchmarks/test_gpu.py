@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from benchmarks.gpu import peers
+import soac
+from benchmarks.gpu import SPMV, peers, row_lengths, sparse
 
 
 def prepared(run: Callable[[], object]) -> Callable[[object], Callable[[list[np.ndarray]], Callable[[], object]]]:
@@ -37,3 +39,14 @@ def test_a_library_that_fails_is_left_out(capsys: pytest.CaptureFixture[str]) ->
         "  without json: RuntimeError: no memory",
         "  without json first run: RuntimeError: the driver lacks a function",
     ]
+
+
+def test_sparse_matrices_have_the_rows_that_are_asked_for() -> None:
+    """About as many elements in each, rows of one length or far from it; their product with a vector is NumPy's."""
+    program, found = soac.compile(SPMV), dict(row_lengths(64))
+    assert [int(lengths.sum()) for lengths in found.values()] == [1024, 1024, 998]
+    assert max(found["1 / rank"]) > 200
+    for lengths in found.values():
+        off, col, value, x = sparse(lengths, np.random.default_rng(1))
+        wanted = [value[a:b] @ x[col[a:b]] for a, b in pairwise(off)]
+        np.testing.assert_allclose(program.main(off, col, value, x), wanted, rtol=1e-4)

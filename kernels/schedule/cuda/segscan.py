@@ -21,12 +21,12 @@ from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, i64
 from ...analysis.tile_items import tile_items
 from ...kernel_ir import nodes as kir
-from ...kernel_ir.nodes import KArray, KLambda, KVar
+from ...kernel_ir.nodes import KArray, KVar
 from ...kernel_ir.tile_words import elements
 from ..cpu.segscan import WHOLE, combined, scanned_in
 from ..host_builder import Made
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, clean
-from ..soacs import k_lambda, neutral_of, put
+from ..soacs import k_lambda, neutral_of, put, starting_anew
 from ..space import bind_space, output, row_of
 from ..table import Schedule, Segop, Table, in_memory, launch, run
 from .segred import element
@@ -96,18 +96,6 @@ def first_behind(
     """The first element of a segment combined with the neutral element, as everywhere: not every program's is one."""
     behind = zip(values, combined(b, exp, neutral, values), strict=True)
     return tuple(b.let("x", x.prim, kir.KOp(Op.SELECT, x.prim, (starts, y, x))) for x, y in behind)
-
-
-def starting_anew(b: Builder, op: KLambda) -> KLambda:
-    """The operator on (flag, value): what stands left of a start does not reach what stands right of it."""
-    f, g, either = (b.fresh(base, Prim.BOOL) for base in ("f", "g", "either"))
-    results = tuple(b.fresh("chosen", r.prim) for r in op.results)
-    choices = (
-        kir.KLet(to, kir.KOp(Op.SELECT, to.prim, (g, right, result)))
-        for to, right, result in zip(results, op.right, op.results, strict=True)
-    )
-    flags = kir.KLet(either, kir.KOp(Op.OR, Prim.BOOL, (f, g)))
-    return KLambda((f, *op.left), (g, *op.right), (*op.body, flags, *choices), (either, *results))
 
 
 # ---- a chain of tiles --------------------------------------------------------------------------------------------

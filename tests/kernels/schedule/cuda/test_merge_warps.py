@@ -1,6 +1,10 @@
-"""Rows of varying length in equal parts, a warp for each: values, whatever the number of parts; barriers and shares."""
+"""Rows of varying length in equal parts, a warp for each: values, whatever the number of parts; barriers and shares;
+lanes that short rows keep at work."""
 
 from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -79,4 +83,34 @@ def test_parts_are_warps_that_wait_for_no_other(monkeypatch: pytest.MonkeyPatch)
     assert kernels[parts.kernel].collective is Level.WARP
     assert parts.blocks == -(-(200 + 1600) // ((1 << 12) // merge_path.WARPS))
     text = cuda_kernel(kernels[parts.kernel])
-    assert (text.together, "__syncthreads" in text.text) == (4, False)
+    assert (text.together, "__syncthreads" in text.text) == (3, False)
+
+
+PRODUCTS = """
+entry main [n][m] (off: [n]i64) (value: [m]f32) (x: [m]f32): [n - 1]f32 =
+  map (\\i -> reduce (+) 0 (map (\\k -> value[k] * x[k]) (off[i]..<off[i+1]))) (iota (n - 1))
+"""
+PARTS = {"of 8": [8] * 340, "of one": [1] * 765, "of 20": [20] * 73, "long": [200] * 10, "empty": [0] * 1020}
+MOST = {"of 8": (825, 30), "of one": (965, 15), "of 20": (825, 30), "long": (290, 28), "empty": (725, 0)}
+
+
+@cache
+def products() -> Compiled:
+    return compile_prog(PRODUCTS, "products.soac", machine=CUDA)
+
+
+@pytest.mark.parametrize("rows", PARTS)
+def test_short_rows_are_side_by_side(rows: str) -> None:
+    """Statements of the busiest thread of a part, and lanes that load elements at once: by one row after the other 958
+    and 8 for rows of 8, 4,250 and one for those of one, beside what all threads do for each row."""
+    made, off = products(), np.concatenate([[0], np.cumsum(PARTS[rows])]).astype(np.int64)
+    value, x = np.random.default_rng(8).integers(-9, 9, (2, off[-1])).astype(np.float32)
+    report = trace_kernels(made, ready_kernels(made), "main", [off, value, x], flat(made), TraceSettings(64))
+    wanted = [np.sum(value[a:b] * x[a:b]) for a, b in pairwise(off)]
+    np.testing.assert_array_equal(report.results[0], np.array(wanted, np.float32))
+    assert report.is_clean
+    loads = [s for launch in report.launches for s in launch.sites if s.array.name.startswith("value_")]
+    parts = next(launch for launch in report.launches if "carry" in [s.array.name[:5] for s in launch.sites])
+    most, lanes = MOST[rows]
+    assert parts.work.padded <= most * parts.blocks * 32
+    assert sum(s.lanes for s in loads) >= lanes * sum(s.requests for s in loads)
