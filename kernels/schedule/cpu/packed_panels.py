@@ -9,8 +9,8 @@
 b is what of the reduction depends on j and k alone, so that it is computed once for G·R rows. So is a where it is more
 than a load, or is stored as a column, whose elements are a page apart: in a panel of its own, of pieces of PITCH rows.
 Rows of b that lie a power of two apart share few sets of the first cache; the panel is dense, stays there, and is used
-by G·R rows (Goto and van de Geijn 2008, for one level). Partial sums wait in the result if they are the results, else in
-memory of the block. The order of the sum stays.
+by G·R rows (Goto and van de Geijn 2008, for one level). Partial sums wait in the result if they are the results, else
+in memory of the block. The order of the sum stays.
 
 Of a result that is symmetric, as that of a matrix and its transposed (`ir/symmetric.py`), a chunk of columns has the
 rows down to its square on the diagonal, and a block writes what is above that square transposed below it.
