@@ -21,7 +21,7 @@ from ..soacs import gen_soac, is_simple, put
 from ..space import bind_segment, bind_space, output, row_of, segment_screma
 from ..table import Schedule, Segop, Table, bound, in_memory, launch, run
 from .split_k import columns, is_narrow, looped, narrow_kernel, reads_columns
-from .streamed_rows import can_stream, chunk_of_columns, chunks_of_rows, is_tall, streamed_kernel
+from .streamed_rows import can_stream, chunk_of_columns, chunks_of_rows, is_tall, matrices, streamed_kernel
 from .unroll_and_jam import is_plain, is_reduction
 
 MANY_SEGMENTS = 256  # from here on segments are parallelism enough
@@ -78,7 +78,7 @@ def launch_streamed(s: Chunked, _: object) -> None:
     assert s.length is not None
     most = chunk_of_columns(h, s.exp)
     made = streamed_kernel(h, s.exp, s.partial, s.length, most, s.base)
-    blocks = h.op(Op.MUL, h.ceil_div(columns_, most), s.count)
+    blocks = h.product((*matrices(h, s.exp), h.ceil_div(columns_, most), s.count))
     h.launch(made, blocks, h.product(s.exp.space.widths), WORK, s.stm.loc)
 
 
