@@ -38,7 +38,7 @@ from .segred import SPLIT_K, STREAMED, in_chunks
 from .segscatter import alias
 from .short_rows import SHORT_ROW, loops, short_row
 from .split_k import as_segred, is_narrow, reads_columns
-from .streamed_rows import can_stream, is_tall
+from .streamed_rows import as_one_row, can_stream, is_tall
 from .unroll_and_jam import ROWS, can_jam, is_plain, is_reduction, jam_over_chunk, reductions_in
 
 JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
@@ -133,7 +133,8 @@ def reduced_by(table: Table) -> Callable[[Segop[core.SegMap], Reduced], None]:
 
 def tall_reduction_of(s: Segop[core.SegMap]) -> Reduced | str:
     """The reduction of columns, if rows of what it reads may pass by; else why not."""
-    return reduction_of(s, can_stream)
+    found = reduction_of(s, can_stream)
+    return found if isinstance(found, str) else replace(found, exp=as_one_row(s.h, found.exp))
 
 
 def can_pack_points(s: Points) -> LanesKernel | str:

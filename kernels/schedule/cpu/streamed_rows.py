@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from ....ir import core
-from ....ir.core import SegSpace, Stm
+from ....ir.core import Fix, Param, SegSpace, Stm
 from ....ir.ops import Op
 from ....ir.records import dataclass
-from ....ir.types import Atom, Name, Prim, i64
+from ....ir.traverse import free_in_stm
+from ....ir.types import Atom, Name, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value
@@ -55,6 +57,45 @@ def can_stream(h: HostBuilder, exp: core.SegRed) -> bool:
         return all(read <= dependents(stms, {point}) for point in before)
     loads = {stm.pat[0].name for stm in stms if isinstance(stm.exp, core.Index) and not stm.pat[0].type.shape}
     return loads & dependents(stms, {column}) == read
+
+
+def as_one_row(h: HostBuilder, exp: core.SegRed) -> core.SegRed:
+    """The reduction with the last dimensions of its results as one where they are neighbours in all that is read by
+    them: `x[k, i, j]` as `y[k, t]`."""
+    if len(exp.space.dims) < 3:
+        return exp
+    *outer, (i, n), (j, m), along = exp.space.dims
+    pair, own, stms = (Fix(Var(i)), Fix(Var(j))), {i, j}, exp.body.stms
+    places: dict[Name, int] = {}
+    for stm in stms:
+        if own.isdisjoint(free_in_stm(stm)):
+            continue
+        match stm.exp:
+            case core.Index(array, dims, True) if pair[0] in dims and array in h.types and array not in h.views:
+                at = dims.index(pair[0])
+                rest = {d.index for d in dims[:at] + dims[at + 2 :] if isinstance(d, Fix)}
+                if dims[at : at + 2] != pair or h.types[array].shape[at + 1] != m or rest & {Var(i), Var(j)}:
+                    return exp
+                places[stm.pat[0].name] = at
+            case _:
+                return exp
+    if own & {a.name for a in exp.body.result if isinstance(a, Var)}:
+        return exp
+    point, points = h.names.fresh("point"), h.op(Op.MUL, n, m, base="points")
+
+    def read(stm: Stm) -> Stm:
+        if stm.pat[0].name not in places:
+            return stm
+        assert isinstance(stm.exp, core.Index)
+        at, array = places[stm.pat[0].name], stm.exp.array
+        prim, shape = h.types[array].prim, h.types[array].shape
+        joined = (*shape[:at], h.op(Op.MUL, shape[at], m), *shape[at + 2 :])
+        view = h.names.again(array)
+        h.emit((Param(view, Type(prim, joined)),), core.Reshape(joined, array), stm.loc)
+        return replace(stm, exp=core.Index(view, (*stm.exp.dims[:at], Fix(Var(point)), *stm.exp.dims[at + 2 :]), True))
+
+    body = replace(exp.body, stms=tuple(map(read, stms)))
+    return as_one_row(h, replace(exp, space=SegSpace((*outer, (point, points), along)), body=body))
 
 
 def read_columns(h: HostBuilder, exp: core.SegRed) -> set[Name]:

@@ -39,6 +39,12 @@ entry first_places [l][n][m] (a: [l][n][m]i32): ([l][m]i32, [l][m]i64) =
 entry grid [k][l][n][m] (a: [k][l][n][m]i32): [k][l][m]i32 = map (map (\\b -> map i32.sum (transpose b))) a
 entry outermost [l][n][m] (a: [n][l][m]i32): [l][m]i32 =
   tabulate_2d l m (\\i j -> i32.sum (tabulate n (\\k -> a[k, i, j])))
+entry joined [k][l][n][m] (a: [k][n][l][m]i32) (x: [n]i32): [k][l][m]i64 =
+  tabulate_3d k l m (\\h i j -> i64.i32 (3 * i32.sum (tabulate n (\\k -> x[k] * a[h, k, i, j]))))
+entry not_all [l][n][m] (a: [n][l][m]i32): [l][]i32 =
+  tabulate_2d l (m / 2) (\\i j -> i32.sum (tabulate n (\\k -> a[k, i, j])))
+entry also_rows [l][n][m] (a: [n][l][m]i32) (x: [n][l]i32): [l][m]i32 =
+  tabulate_2d l m (\\i j -> i32.sum (tabulate n (\\k -> a[k, i, j] * x[k, i])))
 """
 
 
@@ -122,10 +128,29 @@ def test_several_matrices(program: soac.Program, several: int, n: int, m: int, o
     np.testing.assert_array_equal(largest, wanted)
     np.testing.assert_array_equal(at, (a == wanted[:, None]).argmax(1) if n else np.full((several, m), -1))
     np.testing.assert_array_equal(call("grid", np.stack((a, -a)))[0], np.stack((a, -a)).sum(2))
-    np.testing.assert_array_equal(call("outermost", np.ascontiguousarray(a.swapaxes(0, 1)))[0], a.sum(1))
+    back = np.ascontiguousarray(a.swapaxes(0, 1))
+    np.testing.assert_array_equal(call("outermost", back)[0], a.sum(1))
+    np.testing.assert_array_equal(call("not_all", back)[0], a[:, :, : m // 2].sum(1))
+    np.testing.assert_array_equal(call("also_rows", back, np.ascontiguousarray(x.T))[0], (a * x[:, :, None]).sum(1))
+    several_of_both = np.stack((back, -back))
+    weights = np.arange(n, dtype=np.int32) - 5
+    wanted = 3 * (several_of_both * weights[:, None, None]).sum(1)
+    np.testing.assert_array_equal(call("joined", several_of_both, weights)[0], wanted)
 
 
 def test_rows_are_streamed(program: soac.Program) -> None:
     names = [kernel.name for kernel in program.compiled.host.kernels if "streamed" in kernel.name]
-    wanted = ("vecmat", "scaled", "places", "product", "turned", "nearest", "each", "weighed", "first_places", "grid")
+    wanted = (
+        "vecmat",
+        "scaled",
+        "places",
+        "product",
+        "turned",
+        "nearest",
+        "each",
+        "weighed",
+        "first_places",
+        "grid",
+        "joined",
+    )
     assert all(any(name.startswith(f"{entry}_") for name in names) for entry in wanted)
