@@ -245,15 +245,16 @@ def lower_pair(h: HostBuilder, pair: Pair, guards: Container[Name], emit: Callab
         apart(pair.second, pair.second)
 
 
-def turned_in(stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Mapping[Name, Stm]:
+def turned_in(stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Mapping[Name, tuple[Stm, ...]]:
     """The rearrangements of results of scans, and of arrays that loops of threads make, of which nothing else is read,
-    by these."""
+    by these; with the copy of each of which nothing else is read."""
     made = {p.name: stm.exp for stm in stms if isinstance(stm.exp, core.SegScan | core.SegMap) for p in stm.pat}
-    reads = Counter(name for stm in stms for name in free_in_stm(stm) if name in made)
+    reads = Counter(name for stm in stms for name in free_in_stm(stm))
     reads.update(atom.name for atom in result if isinstance(atom, Var))
+    copies = {stm.exp.array: (stm,) for stm in stms if isinstance(stm.exp, core.Copy) and reads[stm.exp.array] == 1}
     found = ((stm.exp, stm) for stm in stms if isinstance(stm.exp, core.Rearrange))
     return {
-        exp.array: stm
+        exp.array: (stm, *copies.get(stm.pat[0].name, ()))
         for exp, stm in found
         if reads[exp.array] == 1 and (maker := made.get(exp.array)) is not None and _may_be_turned(maker, exp.perm)
     }
@@ -274,10 +275,11 @@ def placed(h: HostBuilder, s: Segop[SegOp]) -> Segop[SegOp]:
         return s
     for param in s.stm.pat:
         match h.turned.get(param.name):
-            case Stm((own,), core.Rearrange(perm, _)):
+            case (Stm(exp=core.Rearrange(perm, _)), *_) as readers:
+                (own,) = readers[-1].pat
                 h.bind((param,))
                 h.views[param.name] = core.Rearrange(tuple(map(perm.index, range(len(perm)))), own.name)
-                h.replaced[own.name] = None
+                h.replaced |= {reader.pat[0].name: None for reader in readers}
                 h.emit((own,), core.Scratch(own.type), s.stm.loc)
             case _:
                 h.emit((param,), core.Scratch(param.type), s.stm.loc)
@@ -301,8 +303,8 @@ def guarded(h: HostBuilder, stm: Stm, action: Callable[[], None]) -> str | None:
     """Lower to kernels; what has no kernel form is interpreted, and why is given."""
     why = tried(h, action)
     if why is not None:
-        for turned in (h.turned[p.name].pat[0].name for p in stm.pat if p.name in h.turned):
-            h.replaced.pop(turned, None)
+        for reader in (reader for p in stm.pat for reader in h.turned.get(p.name, ())):
+            h.replaced.pop(reader.pat[0].name, None)
         h.interpreted(stm, why)
     return why
 

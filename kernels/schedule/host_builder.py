@@ -141,9 +141,9 @@ class HostBuilder:
     before. `computed`: what scalars are; `order`: of the dimensions of a space, while mappings are tried; `mapped`: how
     a machine with many threads chooses these. `considered`: the schedules that were looked at for the present segop, at
     a `nesting` of tables; `observe` gets them. `filters` of the present body, by the first results of their scans, and
-    `followers` of scans; `turned`: the only readers of results of scans, which rearrange them; `replaced`: what stands
-    for later statements, by their first results, where a schedule has done their work. `wanted`: the sides of guards
-    that are lowered, None: all. `bounds`: what scalars are at most on the way to what is being built."""
+    `followers` of scans; `turned`: the only readers of results of scans, which rearrange or copy them; `replaced`: what
+    stands for later statements, by their first results, where a schedule has done their work. `wanted`: the sides of
+    guards that are lowered, None: all. `bounds`: what scalars are at most on the way to what is being built."""
 
     entry: str
     names: Names
@@ -166,7 +166,7 @@ class HostBuilder:
     mapped: BestMapping | None = None
     filters: Mapping[Name, Filter] = field(default_factory=dict[Name, Filter])
     followers: Mapping[Name, Follower] = field(default_factory=dict[Name, Follower])
-    turned: Mapping[Name, Stm] = field(default_factory=dict[Name, Stm])
+    turned: Mapping[Name, tuple[Stm, ...]] = field(default_factory=dict[Name, tuple[Stm, ...]])
     replaced: dict[Name, tuple[Stm, ...] | None] = field(default_factory=dict[Name, "tuple[Stm, ...] | None"])
     wanted: frozenset[Side] | None = None
     bounds: Mapping[Name, int] = field(default_factory=dict[Name, int])

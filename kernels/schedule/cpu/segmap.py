@@ -38,7 +38,7 @@ from .segred import SPLIT_K, STREAMED, in_chunks
 from .segscatter import alias
 from .short_rows import SHORT_ROW, loops, short_row
 from .split_k import as_segred, is_narrow, reads_columns
-from .streamed_rows import can_stream, is_tall
+from .streamed_rows import as_one_row, can_stream, is_tall
 from .unroll_and_jam import ROWS, can_jam, is_plain, is_reduction, jam_over_chunk, reductions_in
 
 JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
@@ -92,7 +92,9 @@ class Reduced:
     rest: core.SegMap | None
 
 
-def reduction_of(s: Segop[core.SegMap]) -> Reduced | str:
+def reduction_of(
+    s: Segop[core.SegMap], suits: Callable[[HostBuilder, core.SegRed], bool] = reads_columns
+) -> Reduced | str:
     """The segmented reduction that a map begins with, if it reads columns of what is stored by rows; else why not."""
     names, body = s.h.names, with_columns(s.h.names, s.exp.body)
     found = reductions_in(body)
@@ -103,7 +105,7 @@ def reduction_of(s: Segop[core.SegMap]) -> Reduced | str:
     reduction = as_segred(names, replace(s.exp, body=product, ret=tuple(p.type for p in stm.pat)))
     if reduction is None:
         return "not a map of reductions"
-    if not reads_columns(s.h, reduction):
+    if not suits(s.h, reduction):
         return "reads no columns"
     if body.result == results:
         return Reduced(reduction, (), None)
@@ -131,10 +133,8 @@ def reduced_by(table: Table) -> Callable[[Segop[core.SegMap], Reduced], None]:
 
 def tall_reduction_of(s: Segop[core.SegMap]) -> Reduced | str:
     """The reduction of columns, if rows of what it reads may pass by; else why not."""
-    found = reduction_of(s)
-    if isinstance(found, str) or can_stream(s.h, found.exp):
-        return found
-    return "not a vector of sums of columns"
+    found = reduction_of(s, can_stream)
+    return found if isinstance(found, str) else replace(found, exp=as_one_row(s.h, found.exp))
 
 
 def can_pack_points(s: Points) -> LanesKernel | str:

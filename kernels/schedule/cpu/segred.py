@@ -6,6 +6,7 @@ segred (i < n, j < m)     block = (i, chunk of j): partial results; a second lau
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 
 from ....ir import core
@@ -21,7 +22,7 @@ from ..soacs import gen_soac, is_simple, put
 from ..space import bind_segment, bind_space, output, row_of, segment_screma
 from ..table import Schedule, Segop, Table, bound, in_memory, launch, run
 from .split_k import columns, is_narrow, looped, narrow_kernel, reads_columns
-from .streamed_rows import can_stream, chunk_of_columns, chunks_of_rows, is_tall, streamed_kernel
+from .streamed_rows import as_one_row, can_stream, chunk_of_columns, chunks_of_rows, is_tall, matrices, streamed_kernel
 from .unroll_and_jam import is_plain, is_reduction
 
 MANY_SEGMENTS = 256  # from here on segments are parallelism enough
@@ -64,12 +65,18 @@ def cut_of(s: Segop[core.SegRed]) -> Cut:
 def in_chunks(s: Segop[core.SegRed], table: Table, cut: Callable[[Segop[core.SegRed]], Cut] = cut_of) -> None:
     """Partial results per chunk; more than one chunk is combined by a second launch."""
     reduced, mapped = s.stm.pat[: s.exp.num_reds], in_memory(bound(s, s.stm.pat[s.exp.num_reds :]))
-    types = [Type(p.type.prim, p.type.shape[len(s.outer) :]) for p in reduced]
+    types = list(s.exp.ret[: s.exp.num_reds])
     chunks, length = cut(s)
     partial = [s.h.scratch("partial", t.array_of(*s.outer, chunks)) for t in types]
     chunked = Chunked(s.h, mapped.stm, s.exp, s.base, mapped.outs, chunks, length, partial, types)
     run(chunked, table)
     combine(chunked, reduced)
+
+
+def in_one_row(s: Segop[core.SegRed]) -> Segop[core.SegRed]:
+    """With dimensions of results as one where rows of what it reads may pass by."""
+    streamed = s.exp.num_reds == len(s.stm.pat) and can_stream(s.h, s.exp)
+    return replace(s, exp=as_one_row(s.h, s.exp)) if streamed else s
 
 
 def launch_streamed(s: Chunked, _: object) -> None:
@@ -78,7 +85,7 @@ def launch_streamed(s: Chunked, _: object) -> None:
     assert s.length is not None
     most = chunk_of_columns(h, s.exp)
     made = streamed_kernel(h, s.exp, s.partial, s.length, most, s.base)
-    blocks = h.op(Op.MUL, h.ceil_div(columns_, most), s.count)
+    blocks = h.product((*matrices(h, s.exp), h.ceil_div(columns_, most), s.count))
     h.launch(made, blocks, h.product(s.exp.space.widths), WORK, s.stm.loc)
 
 
@@ -155,7 +162,7 @@ CHUNKS: Table = (
     *WIDE,
 )
 IN_WIDE_CHUNKS = Schedule("chunks", lambda s, _: in_chunks(s, WIDE), rows=WIDE)
-IN_CHUNKS = Schedule("chunks", lambda s, _: in_chunks(s, CHUNKS), rows=CHUNKS)
+IN_CHUNKS = Schedule("chunks", lambda s, _: in_chunks(in_one_row(s), CHUNKS), rows=CHUNKS)
 
 
 def chunks_of(h: HostBuilder, outer: tuple[Atom, ...], width: Atom) -> tuple[Atom, Atom]:

@@ -40,8 +40,12 @@ LEAST_LENGTH = 1 << 12
 
 def reads_columns(h: HostBuilder, exp: core.SegRed) -> bool:
     """Does a reduction that may be cut read columns of what is in memory by rows?"""
-    good = all(r.comm and is_simple(r.op) for r in exp.reds)
-    return good and len(exp.space.dims) > 1 and bool(columns(h.builder(), exp))
+    return may_be_cut(exp) and bool(columns(h.builder(), exp))
+
+
+def may_be_cut(exp: core.SegRed) -> bool:
+    """Whether there are columns to reduce in any order."""
+    return len(exp.space.dims) > 1 and all(r.comm and is_simple(r.op) for r in exp.reds)
 
 
 def is_narrow(s: Segop[Any], exp: core.SegRed) -> Atom:
@@ -102,20 +106,22 @@ class Column:
     prim: Prim
 
 
-def columns(b: Builder, exp: core.SegRed) -> list[Column]:
-    """The loads of a body that are columns of what is in memory by rows."""
-    found = (_column(b, exp, stm) for stm in exp.body.stms)
+def columns(b: Builder, exp: core.SegRed, most: int = 2) -> list[Column]:
+    """The loads of a body that are columns of what is in memory by rows, across one of the last dimensions of the
+    result, which are at most `most`."""
+    widths = dict(looped(exp.space)[-most:])
+    found = (_column(b, exp, stm, widths) for stm in exp.body.stms)
     return [column for column in found if column is not None]
 
 
-def _column(b: Builder, exp: core.SegRed, stm: Stm) -> Column | None:
+def _column(b: Builder, exp: core.SegRed, stm: Stm, widths: Mapping[Name, Atom]) -> Column | None:
     match stm.exp:
         case Index(array, dims, True) if not stm.pat[0].type.shape:
             pass
         case _:
             return None
     bound = {p.name for s in exp.body.stms for p in s.pat}
-    ref, along, widths = None if array in bound else b.array(array), exp.space.indices[-1], dict(looped(exp.space))
+    ref, along = None if array in bound else b.array(array), exp.space.indices[-1]
     if not isinstance(ref, ArrayRef):
         return None
     places = {d.index.name: k for k, d in enumerate(dims) if isinstance(d, Fix) and isinstance(d.index, Var)}

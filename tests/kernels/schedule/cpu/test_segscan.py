@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
 import soac
+from soac.ir.core import Copy
 from soac.ir.errors import RunError
+from soac.ir.version_tree import sites
 from soac.kernels.host_ir.launch_parameters import DEFAULTS, Kind
+from soac.kernels.host_ir.nodes import statements
 from soac.kernels.lanes.module import emit
 from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
 
@@ -91,3 +96,48 @@ def test_lanes_stay_as_wide_as_the_elements(sums: soac.Program) -> None:
     """The numbers of blocks are 64 bits wide, and no reason for fewer lanes."""
     (kernel,) = [k for k in sums.compiled.host.kernels if any(a.prim.value == "i8" for a in k.arrays)]
     assert "<64 x i8>" in emit(all_ready((kernel,), CPU_PASSES))
+
+
+TURNED = """
+entry middle [l][n][m] (a: [l][n][m]i32): [l][n][m]i32 =
+  map (\\b -> transpose (map (scan (+) 0) (transpose b))) a
+entry copied [n][m] (a: [n][m]i32): [n][m]i32 = copy (transpose (map (scan i32.max i32.lowest) (transpose a)))
+entry mapped [l][n][m] (a: [l][n][m]i32): ([l][n][m]i64, [l][n][m]i32) =
+  let both c = map (\\s -> (i64.i32 s, s * 2)) (scan (+) 0 c)
+  in unzip (map (\\b -> unzip (map unzip (transpose (map both (transpose b))))) a)
+entry read_twice [l][n][m] (a: [l][n][m]i32): ([l][n][m]i32, [l][n][m]i32) =
+  let sums = map (\\b -> transpose (map (scan (+) 0) (transpose b))) a in (sums, map (map reverse) sums)
+"""
+
+
+@pytest.mark.parametrize(
+    "shape", [(0, 3, 4), (3, 0, 4), (2, 3, 0), (1, 1, 1), (3, 5, 7), (2, 700, 3), (1, 3, 400), (70, 4, 17)]
+)
+@pytest.mark.parametrize(("outer", "threads"), [(True, 1), (True, 2), (False, 2)])
+def test_scans_of_columns(shape: tuple[int, ...], outer: bool, threads: int) -> None:
+    turned = compiled_turned()
+    a = np.random.default_rng(3).integers(-9, 9, shape).astype(np.int32)
+    forced = {site.name: outer for site in sites(turned.compiled.flat)}
+    sums = np.cumsum(a, 1, dtype=np.int32)
+
+    def call(entry: str, x: np.ndarray) -> list[np.ndarray]:
+        return turned.call(entry, [x], forced=forced, threads=threads)
+
+    np.testing.assert_array_equal(call("middle", a)[0], sums)
+    for b in a:
+        np.testing.assert_array_equal(call("copied", b)[0], np.maximum.accumulate(b, 0))
+    for found, wanted in zip(call("mapped", a), (sums, sums * 2), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    for found, wanted in zip(call("read_twice", a), (sums, sums[:, :, ::-1]), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@functools.cache
+def compiled_turned() -> soac.Program:
+    return soac.compile(TURNED)
+
+
+def test_scans_of_columns_are_stored_where_they_are_wanted() -> None:
+    host = compiled_turned().compiled.host
+    copied = {fun.entry.name for fun in host.functions if any(isinstance(s.exp, Copy) for s in statements(fun.body))}
+    assert copied.isdisjoint({"middle", "copied"})

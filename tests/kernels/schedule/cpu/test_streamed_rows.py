@@ -29,6 +29,22 @@ entry nearest [l][n][m] (x: [l][n]i32) (a: [n][m]i32): ([l][m]i32, [l][m]i64) =
   let at row c = reduce_comm (\\(x, i) (y, j) -> if x < y || (x == y && i < j) then (x, i) else (y, j))
                              (i32.highest, n) (map3 (\\x y i -> (i32.abs (x - y), i)) row c (iota n))
   in unzip (map (\\row -> unzip (map (at row) (transpose a))) x)
+entry each [l][n][m] (a: [l][n][m]i32): [l][m]i32 = map (\\b -> map i32.sum (transpose b)) a
+entry weighed [l][n][m] (a: [l][n][m]i32) (x: [l][n]i32) (ws: [m]i32): [l][m]i64 =
+  map2 (\\b y -> map2 (\\c w -> i64.i32 (w + i32.sum (map2 (*) y c))) (transpose b) ws) a x
+entry first_places [l][n][m] (a: [l][n][m]i32): ([l][m]i32, [l][m]i64) =
+  let at c = reduce_comm (\\(x, i) (y, j) -> if x > y || (x == y && i < j) then (x, i) else (y, j))
+                         (i32.lowest, -1) (zip c (iota n))
+  in unzip (map (\\b -> unzip (map at (transpose b))) a)
+entry grid [k][l][n][m] (a: [k][l][n][m]i32): [k][l][m]i32 = map (map (\\b -> map i32.sum (transpose b))) a
+entry outermost [l][n][m] (a: [n][l][m]i32): [l][m]i32 =
+  tabulate_2d l m (\\i j -> i32.sum (tabulate n (\\k -> a[k, i, j])))
+entry joined [k][l][n][m] (a: [k][n][l][m]i32) (x: [n]i32): [k][l][m]i64 =
+  tabulate_3d k l m (\\h i j -> i64.i32 (3 * i32.sum (tabulate n (\\k -> x[k] * a[h, k, i, j]))))
+entry not_all [l][n][m] (a: [n][l][m]i32): [l][]i32 =
+  tabulate_2d l (m / 2) (\\i j -> i32.sum (tabulate n (\\k -> a[k, i, j])))
+entry also_rows [l][n][m] (a: [n][l][m]i32) (x: [n][l]i32): [l][m]i32 =
+  tabulate_2d l m (\\i j -> i32.sum (tabulate n (\\k -> a[k, i, j] * x[k, i])))
 """
 
 
@@ -90,6 +106,51 @@ def test_rows_of_results(program: soac.Program, results: int, n: int, m: int, ou
         np.testing.assert_array_equal(at, far.argmin(1) if n else np.full((results, m), n))
 
 
+@pytest.mark.parametrize("several", [0, 1, 3, 40])
+@pytest.mark.parametrize(
+    ("n", "m"), [(0, 20), (LEAST_LENGTH, LEAST_COLUMNS), (LEAST_LENGTH + 3, 17), (LEAST_ROWS + 3, 33), (100, CHUNK + 1)]
+)
+@pytest.mark.parametrize(("outer", "threads"), [(True, 1), (True, 2), (False, 2)])
+def test_several_matrices(program: soac.Program, several: int, n: int, m: int, outer: bool, threads: int) -> None:
+    source = np.random.default_rng(10)
+    if several * n * m > 2_000_000:
+        several = 5
+    a, x, ws = (source.integers(-9, 9, shape).astype(np.int32) for shape in ((several, n, m), (several, n), (m,)))
+    forced = {site.name: outer for site in sites(program.compiled.flat)}
+
+    def call(entry: str, *args: np.ndarray) -> list[np.ndarray]:
+        return program.call(entry, list(args), forced=forced, threads=threads)
+
+    np.testing.assert_array_equal(call("each", a)[0], a.sum(1))
+    np.testing.assert_array_equal(call("weighed", a, x, ws)[0], (a * x[:, :, None]).sum(1) + ws)
+    wanted = a.max(1, initial=-(2**31))
+    largest, at = call("first_places", a)
+    np.testing.assert_array_equal(largest, wanted)
+    np.testing.assert_array_equal(at, (a == wanted[:, None]).argmax(1) if n else np.full((several, m), -1))
+    np.testing.assert_array_equal(call("grid", np.stack((a, -a)))[0], np.stack((a, -a)).sum(2))
+    back = np.ascontiguousarray(a.swapaxes(0, 1))
+    np.testing.assert_array_equal(call("outermost", back)[0], a.sum(1))
+    np.testing.assert_array_equal(call("not_all", back)[0], a[:, :, : m // 2].sum(1))
+    np.testing.assert_array_equal(call("also_rows", back, np.ascontiguousarray(x.T))[0], (a * x[:, :, None]).sum(1))
+    several_of_both = np.stack((back, -back))
+    weights = np.arange(n, dtype=np.int32) - 5
+    wanted = 3 * (several_of_both * weights[:, None, None]).sum(1)
+    np.testing.assert_array_equal(call("joined", several_of_both, weights)[0], wanted)
+
+
 def test_rows_are_streamed(program: soac.Program) -> None:
     names = [kernel.name for kernel in program.compiled.host.kernels if "streamed" in kernel.name]
-    assert {name.split("_")[0] for name in names} >= {"vecmat", "scaled", "places", "product", "turned", "nearest"}
+    wanted = (
+        "vecmat",
+        "scaled",
+        "places",
+        "product",
+        "turned",
+        "nearest",
+        "each",
+        "weighed",
+        "first_places",
+        "grid",
+        "joined",
+    )
+    assert all(any(name.startswith(f"{entry}_") for name in names) for entry in wanted)
