@@ -21,6 +21,11 @@ def has_loop(body: Body) -> bool:
     return any(isinstance(e, core.Loop) for e in all_exps(body))
 
 
+def copies_arrays(exp: core.SegMap) -> bool:
+    """Whether all that the points of a map do at length is to copy arrays of sizes that are not constant."""
+    return any(isinstance(n, Var) for t in exp.ret for n in t.shape) and not has_loop(exp.body)
+
+
 def carries_floats(body: Body) -> bool:
     """Does a loop of a body carry a float from step to step?"""
     loops = (e for e in all_exps(body) if isinstance(e, core.Loop))

@@ -17,6 +17,11 @@ def row_width(h: HostBuilder, body: Body) -> Var | None:
     return next((w for w in widths_in(body) if isinstance(w, Var) and w.name in h.types), None)
 
 
+def copied_width(h: HostBuilder, exp: core.SegMap) -> Var | None:
+    """The length of the rows of the arrays that a point gives, if it is known before the kernel runs but not now."""
+    return next((n for t in exp.ret for n in reversed(t.shape) if isinstance(n, Var) and n.name in h.types), None)
+
+
 def loop_bound(h: HostBuilder, body: Body) -> Var | None:
     """Where all widths follow from sizes that are known before the kernel runs and from counters of loops: the first
     bound of a loop that is such a size."""

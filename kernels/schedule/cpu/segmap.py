@@ -23,10 +23,10 @@ from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
 from ..kernel_builder import Builder, Mode, NotLowerable, Operand
 from ..own_elements import own_elements
-from ..queries import arrays_of_loops, has_loop, has_soac, overwritten
+from ..queries import arrays_of_loops, copies_arrays, has_loop, has_soac, overwritten
 from ..space import OPEN, Chunk, bind_space, chunk_of, lanes_over_chunk, segment_results
 from ..table import Schedule, Segop, Table, in_memory, run
-from ..widths import loop_bound, row_width
+from ..widths import copied_width, loop_bound, row_width
 from .columns import with_columns
 from .few_points import FEW_POINTS, most_alone
 from .lanes_kernel import LanesKernel, chunk_length, first_chunk, launch_lanes, sized
@@ -49,26 +49,30 @@ JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
 
 @dataclass(frozen=True, slots=True)
 class Points(Segop[core.SegMap]):
-    """A map of threads with its kernels: lanes over the points, also of several rows at once or with results made
-    apart, or over the elements of a point, or no lanes."""
+    """A map of threads with its kernels: lanes over the points, also of several rows at once, as they lie, or with
+    results made apart, or over the elements of a point, or no lanes."""
 
     lanes: LanesKernel
     spread: Made | None
     alone: Made | None
     jammed: LanesKernel | None
     apart: LanesKernel | None
+    joined: Joined | str
 
 
 def points_of(s: Segop[core.SegMap]) -> Points:
     """The kernels of a map of threads, and memory for its results."""
     exp = replace(s.exp, body=with_columns(s.h.names, s.exp.body))
     s = in_memory(replace(s, exp=exp))
-    lanes, spread = lanes_kernel(s), block_a_point(s) if has_soac(exp.body) else None
+    soac = has_soac(exp.body)
+    lanes, spread = lanes_kernel(s), block_a_point(s) if soac or copies_arrays(exp) else None
     can = not any(t.shape for t in exp.ret) and can_jam(exp.space, exp.body)
     looped = arrays_of_loops(exp.body)
     apart = lanes_kernel(s, looped) if looped else None
     alone = block_a_point(s) if spread is None and has_loop(exp.body) else None
-    return Points(s.h, s.stm, exp, s.base, s.outs, lanes, spread, alone, jammed_kernel(s) if can else None, apart)
+    jammed = jammed_kernel(s) if can else None
+    joined = "its body has a SOAC" if soac else joined_kernel(s)
+    return Points(s.h, s.stm, exp, s.base, s.outs, lanes, spread, alone, jammed, apart, joined)
 
 
 def is_collective(s: Segop[core.SegMap]) -> bool | str:
@@ -222,14 +226,15 @@ def are_few_alone(s: Points, alone: Made) -> Atom:
 
 
 def can_spread(s: Points) -> Made | str:
-    """The kernel with lanes over the elements of a point, if its body has a SOAC; else why not."""
-    return s.spread or "no SOAC in its body"
+    """The kernel with lanes over the elements of a point, if its body has a SOAC or copies arrays; else why not."""
+    return s.spread or "no SOAC in its body, and no array that it copies"
 
 
 def is_long_to_spread(s: Points, spread: Made) -> Atom:
     """By all sizes that matter, the number of points among them; by how long rows are where there are too many."""
-    h, lanes, points = s.h, s.lanes, s.exp.space.widths[-1]
-    width = row_width(h, s.exp.body) or loop_bound(h, s.exp.body)
+    h, lanes = s.h, s.lanes
+    points = h.product(s.exp.space.widths[s.joined.outer if isinstance(s.joined, Joined) else -1 :])
+    width = row_width(h, s.exp.body) or loop_bound(h, s.exp.body) or copied_width(h, s.exp)
     if width is None:
         return FALSE if lanes.cost <= spread.cost else TRUE
     least = least_to_spread(lanes, spread)
@@ -337,11 +342,6 @@ def are_few(s: Points, _looped: LanesKernel) -> Atom:
     return at_least(h, h.choice(short, few, i64(0), "many"), FEW)
 
 
-def can_join(s: Points) -> Joined | str:
-    """The kernel that goes over points as they lie, where its body has no SOAC to spread; else why there is none."""
-    return "its body has a SOAC" if s.spread is not None else joined_kernel(s)
-
-
 def launch_looped(s: Points, looped: LanesKernel) -> None:
     """A block for each chunk of rows."""
     launch_lanes(s.h, looped, SegSpace(s.exp.space.dims[:-1]), s.stm.loc)
@@ -379,7 +379,7 @@ POINTS: Table = (
     Schedule("lanes, results apart", launch_found, can_make_apart, are_small),
     Schedule("rows side by side", launch_rows, can_be_side_by_side, are_large_rows),
     Schedule("block a point", launch_a_point, can_spread, is_long_to_spread),
-    Schedule("points as they lie", launch_joined, can_join),
+    Schedule("points as they lie", launch_joined, lambda s: s.joined),
     Schedule("lanes over rows", launch_looped, can_loop, are_short),
     Schedule("lanes over few rows", launch_looped_twice, can_loop_twice, are_few),
     Schedule("lanes", launch_found, lambda s: s.lanes),

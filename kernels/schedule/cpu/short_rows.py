@@ -8,7 +8,7 @@ from functools import reduce
 
 from ....ir import core
 from ....ir.core import Body, Fix
-from ....ir.ops import EXPENSES, Expense, Op
+from ....ir.ops import COMPARISONS, DIVISIONS, EXPENSES, Expense, Op
 from ....ir.traverse import all_stms, index_atoms, may_fail
 from ....ir.types import Atom, Name, Prim, Type, Var, i64
 from ..kernel_builder import Builder, Mode, Operand
@@ -16,18 +16,19 @@ from ..space import segment_results
 from ..statements import gen_stm
 from .packed_panels import dependents
 
-SHORT_ROW, SHORT_BYTES = 8, 40
+SHORT_ROW, SHORT_BYTES, ENDED_BYTES = 8, 40, 128
 """Rows of fewer elements leave most lanes idle; of this many bytes that they read and write, twice as many elements at
-most, a lane does not read and write them in fewer instructions."""
+most, a lane does not read and write them in fewer instructions; where rows have ends, of the last number."""
 
 
 def short_row(exp: core.SegMap, depth: int) -> int:
     """The length from which on rows keep the lanes busy, where a lane has the `depth` innermost dimensions else: the
     longer, the fewer bytes an element moves whose neighbours are not those of the next lane; longer too where it calls
-    functions, for which no lane should be idle."""
+    functions, for which no lane should be idle, and where each row is cut in pieces."""
     lane, *inner = exp.space.indices[-1 - depth :]
     of_lanes, of_elements = (dependents(exp.body.stms, set(names)) for names in ((lane,), inner))
     moved, calls = sum(t.prim.bytes for t in exp.ret), False
+    most = ENDED_BYTES if _has_ends(exp.body, inner[-1]) else SHORT_BYTES
     for stm in exp.body.stms:
         names = {p.name for p in stm.pat}
         if of_elements.isdisjoint(names):
@@ -36,7 +37,21 @@ def short_row(exp: core.SegMap, depth: int) -> int:
             if isinstance(one.exp, core.Index) and not of_lanes.isdisjoint(names) and not _is_along(one.exp, of_lanes):
                 moved += one.pat[0].type.prim.bytes
             calls |= isinstance(one.exp, core.PrimOp) and EXPENSES[one.exp.op] is Expense.CALL
-    return max(SHORT_ROW if calls else 1, min(2 * SHORT_ROW, SHORT_BYTES // moved))
+    return max(SHORT_ROW if calls else 1, min(2 * SHORT_ROW, most // moved))
+
+
+def _has_ends(body: Body, index: Name) -> bool:
+    """Whether what is computed of an index is compared, clamped or divided, so that a row of lanes has pieces."""
+    counted = {index}
+    for stm in all_stms(body):
+        match stm.exp:
+            case core.PrimOp(op, Prim.I64, args) if any(isinstance(a, Var) and a.name in counted for a in args):
+                if op in DIVISIONS or op in COMPARISONS or op in (Op.MIN, Op.MAX):
+                    return True
+                counted.add(stm.pat[0].name)
+            case _:
+                pass
+    return False
 
 
 def _is_along(exp: core.Index, of_lanes: set[Name]) -> bool:
