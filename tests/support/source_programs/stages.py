@@ -29,14 +29,13 @@ from soac.ir.interpret import Thresholds, prepare
 from soac.ir.machine import CPU, CUDA, Machine, Mode
 from soac.ir.traverse import all_exps
 from soac.ir.version_tree import combinations, sites
-from soac.kernels.devices.cpu.build import compiled_code, image_of
+from soac.kernels.devices.cpu.build import compiled_code, image_of, kernel_text
 from soac.kernels.devices.cpu.executable import Executable
 from soac.kernels.devices.cpu.kernel_code import KernelCode
-from soac.kernels.devices.cpu.runtime.jit import CompiledKernels, Effort, load_source, source_of
+from soac.kernels.devices.cpu.runtime.jit import CompiledKernels, Effort, host, load_source, source_of
 from soac.kernels.devices.cuda.array import CudaArray
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.kernel_ir.values import symbol_of
-from soac.kernels.lanes.module import emit
 from soac.pipeline import Compiled, Kernels, compile_core, kernel_stages
 from tests.support.property.generate import Case
 from tests.support.property.guards import Broken
@@ -271,11 +270,11 @@ def compiled_for(prog: Prog, machine: Machine, reach: Reach) -> tuple[Compiled, 
 
 def quickly(compiled: Compiled, kernels: Kernels) -> Executable:
     """The program on the CPU with little of LLVM's own passes, which take most of the time."""
-    image, host = image_of(compiled.host, compiled.flat.functions, native=True)
+    image, host_source = image_of(compiled.host, compiled.flat.functions, native=True)
     by_name = {kernel.name: kernel for kernel in kernels}
 
     def code(name: str, far: bool, _effort: Effort) -> tuple[str, CompiledKernels]:
-        source = source_of(emit((by_name[name],), far), Effort.QUICK)
+        source = source_of(kernel_text(by_name[name], host(), far), Effort.QUICK)
         return source.key, load_source(source, (symbol_of(name),))
 
-    return Executable.of(image, compiled_code(image, host, KernelCode(code)))
+    return Executable.of(image, compiled_code(image, host_source, KernelCode(code)))
