@@ -16,6 +16,9 @@ def main() -> None:
     if why is not None:
         sys.stderr.write(f"error[S0101]: {why}\n")
         sys.exit(3)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed: what is opened next must not be printed to
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_default:
         signal.signal(signal.SIGINT, _leave)

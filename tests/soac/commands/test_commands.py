@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -432,6 +433,15 @@ def test_closed_pipe(tmp_path: Path) -> None:
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(timeout=20) == 0
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+def test_no_output(tmp_path: Path, closed: str) -> None:
+    """Streams that are closed when the command begins."""
+    path = tmp_path / "f.soac"
+    path.write_text("entry main (x: i32): i32 = x + 1\n")
+    command = f"{shlex.quote(sys.executable)} -m soac run {shlex.quote(str(path))} 1i32 {closed}"
+    assert subprocess.run(["/bin/sh", "-c", command], timeout=60, check=False).returncode == 0
 
 
 def test_pipe_closed_within_a_command(tmp_path: Path) -> None:

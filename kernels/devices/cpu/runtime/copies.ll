@@ -124,7 +124,8 @@ chosen:
   %columns = load %Axis, ptr %axes
   %rows = load %Axis, ptr %axes[%Axis 1]
   %outer = call i64 @llvm.smax.i64(i64 (sub i64 %count, 2), i64 0)
-  %whole_lines = or i1 (xor i1 %is_turned, true), (icmp eq i64 (mul i64 %tile, %element), $LINE$)
+  %beginnings = or i64 (ptrtoint ptr %start to i64), (shl i64 (extractvalue %Axis %rows, $Axis.to$), %log)
+  %whole_lines = select i1 %is_turned, i1 (icmp eq i64 (urem i64 %beginnings, $LINE$), 0), i1 true
   %far = zext i1 (and i1 (icmp uge i64 %bytes, $FAR_BYTES$), %whole_lines) to i64
   store %Copy zeroinitializer, ptr %job
   store ptr %start, ptr %job->Copy.to
