@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections import Counter
+from dataclasses import dataclass
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from benchmarks.synthetic import entry
-from soac.autotune.model import NOTHING, Cost, Guard, Side, candidates, cost_of
+from soac.autotune.model import FAILS, NOTHING, Cost, Guard, Side, all_guards, candidates, cost_of
 from soac.autotune.solve import Solution, descend, solve, weights_of
 from soac.autotune.tuning import INFINITY
+from soac.ir.version_tree import Branch
 
-SEQUENCES = 1000
-MOST_CHOICES = 600  # of thresholds, for brute force
+MOST_THRESHOLDS, MOST_PARS = 4, 4
+"""Of an entry: brute force has at most 5^4 choices."""
 
 
 def together(cases: tuple[Side, ...], weights: tuple[float, ...], thresholds: dict[str, int]) -> Cost:
@@ -27,29 +31,69 @@ def brute_force(cases: tuple[Side, ...], weights: tuple[float, ...]) -> Cost:
     return min(together(cases, weights, dict(zip(values, choice, strict=True))) for choice in choices)
 
 
-def sequences() -> Iterator[tuple[int, tuple[Side, ...]]]:
-    """Random entries that brute force can do."""
-    for seed in itertools.count():
-        _, cases = entry(seed)
-        if math.prod(len(values) for values in candidates(cases).values()) <= MOST_CHOICES:
-            yield seed, cases
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Draws a tree of guards, and what each of some data sets costs in it: conjunctions, loops that meet a guard
+    several times, versions that do not fit, and versions that fail."""
+
+    draw: st.DrawFn
+    pars: tuple[int, ...]
+
+    def branches(self, left: list[str], depth: int) -> tuple[Branch, ...]:
+        made: list[Branch] = []
+        for _ in range(self.draw(st.integers(0 if depth else 1, 2))):
+            if left and depth < 3:
+                names = tuple(left.pop() for _ in range(min(len(left), self.draw(st.integers(1, 2)))))
+                made.append(Branch(names, self.branches(left, depth + 1), self.branches(left, depth + 1)))
+        return tuple(made)
+
+    def side(self, branches: tuple[Branch, ...], may_fail: bool) -> Side:
+        seconds = self.draw(st.integers(-1 if may_fail else 0, 20))
+        if seconds < 0:
+            return Side(FAILS, ())
+        reached = [branch for branch in branches for _ in range(self.draw(st.integers(1, 2)))]
+        guards = {(guard.thresholds, guard.pars): guard for guard in map(self.guard, reached)}
+        return Side(seconds / 8, tuple(guards.values()))
+
+    def guard(self, branch: Branch) -> Guard:
+        fits = self.draw(st.integers(0, 9)) > 0
+        pars = tuple(self.draw(st.sampled_from(self.pars)) if fits else -2000 for _ in branch.thresholds)
+        return Guard(branch.thresholds, pars, self.side(branch.then, True), self.side(branch.orelse, False))
 
 
-def test_equals_brute_force_on_random_sequences_of_sites() -> None:
-    """A thousand of them, with conjunctions, loops, versions that do not fit and versions that fail."""
-    conjunctions = loops = failing = 0
-    for seed, cases in itertools.islice(sequences(), SEQUENCES):
+@st.composite
+def entries(draw: st.DrawFn) -> tuple[Side, ...]:
+    """What each data set of an entry costs."""
+    numbers = draw(st.lists(st.integers(0, 2500), min_size=1, max_size=MOST_PARS, unique=True))
+    maker = Entries(draw, tuple(numbers))
+    branches = maker.branches([f"main.t{k}" for k in range(MOST_THRESHOLDS)], 0)
+    return tuple(maker.side(branches, False) for _ in range(draw(st.integers(1, 3))))
+
+
+def test_equals_brute_force() -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=50)
+    @given(entries())
+    def equal(cases: tuple[Side, ...]) -> None:
         weights = weights_of(cases)
         solution, best = solve(cases, weights), brute_force(cases, weights)
         reached = together(cases, weights, dict(solution.thresholds))
         assert solution.proved
         for cost in (solution.cost, reached):
-            assert cost.failing == best.failing, seed
-            assert cost.seconds == pytest.approx(best.seconds), seed
-        conjunctions += any(len(guard.thresholds) > 1 for case in cases for guard in case.guards)
-        loops += any(len({m.thresholds for m in case.guards}) < len(case.guards) for case in cases)
-        failing += any(guard.then.seconds == math.inf for case in cases for guard in case.guards)
-    assert min(conjunctions, loops, failing) > 100
+            assert cost.failing == best.failing
+            assert cost.seconds == pytest.approx(best.seconds)
+        met = [guard for case in cases for guard in all_guards(case)]
+        seen["conjunction"] += any(len(guard.thresholds) > 1 for guard in met)
+        seen["loop"] += any(len({m.thresholds for m in case.guards}) < len(case.guards) for case in cases)
+        seen["failing"] += any(guard.then.seconds == FAILS for guard in met)
+        seen["unfit"] += any(min(guard.pars) < 0 for guard in met)
+        seen["nested"] += any(guard.then.guards or guard.orelse.guards for guard in met)
+        seen["untuned is worse"] += best < together(cases, weights, {})
+
+    equal()
+    assert len(seen) == 6
+    assert min(seen.values()) > 3, seen
 
 
 def test_descent_is_never_better_and_says_so() -> None:
