@@ -83,12 +83,12 @@ def test_equals_brute_force() -> None:
         for cost in (solution.cost, reached):
             assert cost.failing == best.failing
             assert cost.seconds == pytest.approx(best.seconds)
-        met = [guard for case in cases for guard in all_guards(case)]
-        seen["conjunction"] += any(len(guard.thresholds) > 1 for guard in met)
+        reached_guards = [guard for case in cases for guard in all_guards(case)]
+        seen["conjunction"] += any(len(guard.thresholds) > 1 for guard in reached_guards)
         seen["loop"] += any(len({m.thresholds for m in case.guards}) < len(case.guards) for case in cases)
-        seen["failing"] += any(guard.then.seconds == FAILS for guard in met)
-        seen["unfit"] += any(min(guard.pars) < 0 for guard in met)
-        seen["nested"] += any(guard.then.guards or guard.orelse.guards for guard in met)
+        seen["failing"] += any(guard.then.seconds == FAILS for guard in reached_guards)
+        seen["unfit"] += any(min(guard.pars) < 0 for guard in reached_guards)
+        seen["nested"] += any(guard.then.guards or guard.orelse.guards for guard in reached_guards)
         seen["untuned is worse"] += best < together(cases, weights, {})
 
     equal()
