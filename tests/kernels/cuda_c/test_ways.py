@@ -48,8 +48,8 @@ def test_no_call_is_made_up_that_writes_two_values_to_a_place(tmp_path: Path) ->
     (file := tmp_path / "last.soac").write_text(
         "entry main [n] (xs: [n]i64): [2]i64 = scatter [0, 0] (map (% 2) xs) xs\n", encoding="utf-8"
     )
-    assert [call.label for call in of_file(file).calls] == [
+    assert {call.label for call in of_file(file).calls} == {
         "made up of [0], 0",
         "made up of [0], 1",
         "made up of [0], 8",
-    ]
+    }
