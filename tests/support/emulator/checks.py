@@ -44,7 +44,7 @@ from soac.testing.sync import hazards_of
 from soac.versions import misfits, runs_of
 from tests.support.emulator.driver import EmulatedDriver
 from tests.support.emulator.emulate import COMPILER
-from tests.support.emulator.subjects import PARTS, Call, Results, Subject, in_small_parts, of_file, outcome
+from tests.support.emulator.subjects import PARTS, ROOT, Call, Results, Subject, in_small_parts, of_file, outcome
 from tests.support.emulator.ways import ways_to
 from tests.support.emulator.wide_tiles import other_size
 from tests.support.property.guards import Broken
@@ -139,7 +139,7 @@ def is_still(earlier: Outcome, subject: Subject, before: Container[str]) -> bool
 def digest_of(subject: Subject) -> str:
     """Of all that a check depends on but the code that runs it: versions, host program, CUDA C, cases and results."""
     compiled = subject.compiled
-    sha = hashlib.sha256(repr((compiled.flat, compiled.host)).encode())
+    sha = hashlib.sha256(repr((compiled.flat, compiled.host)).replace(f"{ROOT}/", "").encode())
     sha.update(cuda_module(map(cuda_kernel, ready_kernels_of(subject))).encode())
     calls = (*subject.calls, *(call for _, call in subject.wide))
     for call in sorted(calls, key=lambda call: (call.entry, call.label)):
