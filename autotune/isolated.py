@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.errors import Diagnostic, IRError, TuningError
-from ..kernels.host_ir.timing_events import Begin, End, Event, Note, executions
+from ..kernels.host_ir.timing_events import Begin, Careful, End, Event, Note, Whole, executions
 from .measure import UNTUNED, OutOfBudget, Record, record_from_data
 from .observe import Status, piece_of
 from .store import Request, request_to_data
@@ -198,8 +198,8 @@ def started(command: Sequence[str], environment: Mapping[str, str], configuratio
 # ---- what the child says ----------------------------------------------------------------------------------------
 
 
-class Spoken(list[Event]):
-    """A log that is said while it is written, so that it outlives the process."""
+class Spoken(Careful):
+    """A log that is said while it is written, so that it outlives the process; the device is waited for."""
 
     def __init__(self, say: Callable[[Message], None]) -> None:
         super().__init__()
@@ -214,6 +214,8 @@ class Spoken(list[Event]):
                 self.say({"begin": [list(names), at]})
             case End(at):
                 self.say({"end": at})
+            case Whole():
+                pass
 
 
 def say_through(descriptor: int) -> Callable[[Message], None]:

@@ -31,21 +31,17 @@ from .run_errors import check_bounds, room_error, show_scalar
 
 @dataclass(slots=True)
 class Run:
-    """One call of an entry point: settings, what it has decided so far; with a `log` it is timed, and its events are
-    put there. `calls`: how many calls of each recursive function are open."""
+    """One call of an entry point: settings, what it has decided so far; with a `log` it is timed by `clock`, and its
+    events are put there. `calls`: how many calls of each recursive function are open."""
 
     device: Device
     thresholds: Mapping[str, int]
     forced: Mapping[str, bool]
     threads: int
     log: list[Event] | None = None
+    clock: Callable[[], float] = time.monotonic
     trace: list[tuple[str, int, bool]] = field(default_factory=list)
     calls: dict[Name, int] = field(default_factory=dict[Name, int])
-
-    def now(self) -> float:
-        """When the device has done what it was asked to."""
-        self.device.synchronise()
-        return time.monotonic()
 
 
 Env = list[Any]
@@ -431,9 +427,9 @@ def timed(step: Step, guards: tuple[str, ...]) -> Step:
         if run.log is None:
             step(env, run)
             return
-        run.log.append(Begin(guards, run.now()))
+        run.log.append(Begin(guards, run.clock()))
         step(env, run)
-        run.log.append(End(run.now()))
+        run.log.append(End(run.clock()))
 
     return step_and_log
 

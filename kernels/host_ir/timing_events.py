@@ -1,7 +1,9 @@
 """What a timed run says: each execution of each branch that guards decide, with its seconds and those inside it.
 
 A runner logs events (`Note`, `Begin`, `End`), `executions` makes the tree of them. A run that failed or was stopped has
-branches that did not end; their seconds are those until then.
+branches that did not end; their seconds are those until then. A device with a clock of its own is not waited for at
+these events, and says last how long the whole run was (`Whole`); so a failure may show in a later branch than its own,
+unless the log asks to wait (`Careful`).
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """A branch begins whose condition is the conjunction of these guards; `at` in seconds of a monotonic clock."""
+    """A branch begins whose condition is the conjunction of these guards; `at` in seconds of a monotonic clock: the
+    host's, or the device's since the run began."""
 
     thresholds: tuple[str, ...]
     at: float
@@ -36,7 +39,28 @@ class End:
     at: float
 
 
-Event = Note | Begin | End
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The run has ended; its seconds by the clock of the device."""
+
+    seconds: float
+
+
+Event = Note | Begin | End | Whole
+
+
+class Careful(list[Event]):
+    """A log for which the device is waited for at each event, so that what fails has been said to begin, and what has
+    been said to end has not failed. Times are the host's."""
+
+
+class Outline(list[Event]):
+    """A log that a device with a clock of its own puts `Whole` into and nothing else."""
+
+
+def whole_of(log: Iterable[Event]) -> float | None:
+    """What the run took by the clock of the device; None if it is the host that times it."""
+    return next((event.seconds for event in log if isinstance(event, Whole)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +103,8 @@ def executions(events: Iterable[Event], until: float) -> tuple[Execution, ...]:
             case End(at):
                 done = stack.pop().closed(at, True)
                 stack[-1].inner.append(done)
+            case Whole():
+                pass
     while len(stack) > 1:
         done = stack.pop().closed(until, False)
         stack[-1].inner.append(done)

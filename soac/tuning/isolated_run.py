@@ -52,13 +52,12 @@ class Watched:
         self.say({"began": version == UNTUNED})
         if (case, version) in self.seen:
             return self.subject.run(case, version, log)
+        self.seen.append((case, version))
         spoken = Spoken(self.say)
         try:
-            results = self.careful.run(case, version, spoken)
+            return self.careful.run(case, version, spoken)
         finally:
             log.extend(spoken)
-        self.seen.append((case, version))
-        return results
 
     def prepare(self, case: int, version: Version) -> Callable[[], object]:
         call, end = self.subject.prepare(case, version), time.monotonic() + self.warm

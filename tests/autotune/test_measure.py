@@ -19,7 +19,17 @@ from soac.autotune.observe import Key, Status, piece_from_data, piece_of, piece_
 from soac.ir.errors import NOWHERE, Diagnostic, Label, RunError
 from soac.ir.version_tree import sites
 from soac.kernels.devices.cpu.executable import Executable, Runner
-from soac.kernels.host_ir.timing_events import Begin, End, Event, Execution, Note, executions
+from soac.kernels.host_ir.timing_events import (
+    Begin,
+    Careful,
+    End,
+    Event,
+    Execution,
+    Note,
+    Outline,
+    Whole,
+    executions,
+)
 from soac.reports.timing import Effort, race
 from soac.testing.references import outer_only, reference
 from soac.tuning.runs import Subject, in_time
@@ -160,6 +170,40 @@ def test_the_time_of_a_brief_run_is_that_of_the_call_alone(monkeypatch: pytest.M
     runner = Scripted(0.001)
     assert measure(runner, 0, OTHER, 4, None).seconds >= 0.001
     assert runner.called == []
+
+
+@dataclass(slots=True)
+class OnDevice(Scripted):
+    """A runner whose device has a clock, by which marks take a tenth of a millisecond; it fails late."""
+
+    logs: list[type] = field(default_factory=list)
+
+    def run(self, case: int, version: Version, log: list[Event]) -> str:
+        self.logs.append(type(log))
+        if isinstance(log, Outline):
+            log.append(Whole(0.0004))
+            return "right"
+        log += [Note("t", 8, True), Begin(("t",), 0.0)]
+        if not isinstance(log, Careful):
+            log += [End(0.0002), Whole(0.0005)]
+        return Scripted.run(self, case, version, log)
+
+
+def test_a_brief_run_on_a_device_with_a_clock_is_made_again_without_marks() -> None:
+    runner = OnDevice()
+    record = measure(runner, 0, OTHER, 4, None)
+    assert set(record.samples) == set(record.untuned) == {0.0004}
+    assert record.piece.seconds == pytest.approx(0.0002)
+    assert [piece.seconds for piece in record.piece.guards.values()] == [0.0002]
+    assert runner.called == []
+    assert runner.logs == [list, list] + [list, Outline] * (len(record.samples) + len(record.untuned))
+
+
+def test_a_late_failure_is_looked_for_by_waiting() -> None:
+    runner = OnDevice(fails=True)
+    record = measure(runner, 0, OTHER, 4, None)
+    assert (record.status, runner.logs) == (Status.FAILED, [list, Careful])
+    assert [piece.status for piece in record.piece.guards.values()] == [Status.FAILED]
 
 
 def test_autotune_times_a_call_as_bench_does(tmp_path: Path) -> None:

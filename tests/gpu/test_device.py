@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import time
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,19 @@ import pytest
 import soac
 from soac.ir.errors import RunError
 from soac.kernels.devices.cuda.array import CudaArray
-from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
 from soac.kernels.devices.cuda.import_arrays import adopted
+from soac.kernels.host_ir.timing_events import Careful, Event, executions, whole_of
 
 pytestmark = pytest.mark.gpu
 SUMS = "def main [n][m] (xss: [n][m]f32): [n]f32 = map (reduce (+) 0) xss"
 GATHER = "def main [n] (xs: [n]i32) (is: [n]i64): [n]i32 = map (\\i -> xs[i]) is"
 BIG = "def main (n: i64): i64 = let ys = scan (+) 0 (replicate n 1i64) in if n > 0 then ys[n - 1] else 0"
+LOOP = """
+def main [n][m] (k: i64) (xss: [n][m]f32): f32 =
+  #[flattening(no_intra)] loop s = 1 for _i < k do reduce (+) 0 (map (\\xs -> reduce (+) 0 (map (* s) xs)) xss)
+"""
+TURNS = 50
 BOTH = "def main [n] (xs: [n]f32): ([n]f32, f32) = (scan (+) 0 xs, reduce (+) 0 xs)"
 NUMBERS = np.random.default_rng(0)
 LOG_SIZE = int(os.environ.get("SOAC_GPU_LOG_SIZE", "26"))
@@ -51,14 +57,25 @@ def test_the_same_bits_in_each_run(gpu: Gpu) -> None:
 
 
 def test_events_time_what_runs(gpu: Gpu) -> None:
-    program = soac.compile(SUMS, device="cuda")
-    assert isinstance(program.executable, CudaExecutable)
-    (small,) = program.place("main", [np.ones((64, 64), np.float32)])
-    edge = max(256, 1 << LOG_SIZE // 2)
-    (large,) = program.place("main", [np.ones((edge, edge), np.float32)])
-    program.call("main", [large])
-    times = [program.executable.seconds(lambda a=a: program.call("main", [a])) for a in (small, large)]
-    assert 0 < times[0] < times[1] < 1
+    """As the host does where the GPU works long; by the host's clock a branch takes a launch and a wait more."""
+    program, edge = soac.compile(LOOP, device="cuda"), max(256, 1 << LOG_SIZE // 2)
+    args = program.place("main", [np.int64(TURNS), np.ones((edge, edge), np.float32)])
+
+    def timed(log: list[Event]) -> float:
+        start = time.monotonic()
+        program.timed("main", args, {}, {}, None, log)
+        return time.monotonic() - start
+
+    timed([])
+    timed(Careful())
+    log, careful = list[Event](), Careful()
+    host, _ = timed(log), timed(careful)
+    whole = whole_of(log)
+    assert whole is not None
+    assert host / 2 < whole <= host
+    by_events, by_host = executions(log, whole), executions(careful, time.monotonic())
+    assert len(by_events) == len(by_host) == TURNS
+    assert 0 < sum(one.seconds for one in by_events) < min(whole, sum(one.seconds for one in by_host))
 
 
 LIBRARIES = {

@@ -25,6 +25,7 @@ from ...cuda_c.narrow_indices import fits
 from ...host_ir.launch_parameters import fitting_block
 from ...host_ir.nodes import HostProgram
 from ...kernel_ir.nodes import FailureSite, Kernel, Space
+from ..cpu.runtime import thread_pool as pool
 from ..device import KernelFailure, Scalar
 from ..failures import failure
 from .array import CudaArray
@@ -139,6 +140,9 @@ class CudaDevice:
         sizes: Sequence[int],
     ) -> None:
         """Start all blocks of a kernel."""
+        if pool.is_stopping():
+            pool.forget_stop()
+            raise KeyboardInterrupt
         if self.unseen >= MOST_UNSEEN:
             self.synchronise()
         sizes = fitting_factor(blocks, sizes)

@@ -21,8 +21,6 @@ from ...kernel_ir.tile_words import CODES
 
 Loaded = Any
 """A kernel that a driver has loaded."""
-Mark = Any
-"""A moment in the driver's stream."""
 Value = int | float
 
 
@@ -109,6 +107,7 @@ class EntryPoints:
     set_16: int
     set_32: int
     wait: int
+    record: int
     pinned: Callable[[int], int]
     graphs: Graphs | None = None
 
@@ -180,9 +179,16 @@ class Driver(Protocol):
         """Returns when the work is done that is in another stream now."""
         ...
 
-    def mark(self) -> Mark: ...
-    def seconds(self, begin: Mark, end: Mark) -> float:
-        """The time of the device between two marks, which are used up."""
+    def make_events(self, count: int) -> Sequence[int]:
+        """Events as `cuEventRecord` takes them, which go when the thread detaches itself."""
+        ...
+
+    def record(self, event: int) -> None:
+        """The event is the moment in which all work before it is done, from now on."""
+        ...
+
+    def elapsed(self, events: Sequence[int]) -> list[float]:
+        """Seconds of the device from the first of these events to each; waits for the last one."""
         ...
 
 

@@ -6,6 +6,7 @@ caller gets or gave. Memory of other libraries is used where it is; it is never 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from ....ir.scalar import DTYPES
 from ....ir.types import Name
 from ...cuda_c.module import cuda_module
 from ...host_ir.nodes import HostProgram
-from ...host_ir.timing_events import Event
+from ...host_ir.timing_events import Careful, Event, Outline
 from ..device import Call, KernelFailure, OutOfMemory, Trace, default_of
 from ..host_runner import Code, Run, compile_host
 from ..run_errors import as_type, failure_error, room_error
@@ -97,14 +98,6 @@ class CudaExecutable:
 
         return self.gpu.call(job)
 
-    def seconds(self, run: Callable[[], object]) -> float:
-        """What `run` takes on the device, by events in its stream."""
-        driver = self.gpu.driver
-        begin = self.gpu.call(driver.mark)
-        run()
-        end = self.gpu.call(driver.mark)
-        return self.gpu.call(lambda: driver.seconds(begin, end))
-
     # ---- in the thread of the GPU ---------------------------------------------------------------------------------
 
     def attempts(
@@ -114,7 +107,9 @@ class CudaExecutable:
         while True:
             begun = 0 if log is None else len(log)
             try:
-                return self.attempt(entry, args, settings, log)
+                if log is None or isinstance(log, Careful):
+                    return self.attempt(entry, args, settings, log)
+                return self.timed(entry, args, settings, log)
             except StackOverflow as full:
                 self.device.begin()
                 if not self.device.enlarge(full):
@@ -125,6 +120,15 @@ class CudaExecutable:
                 raise failure_error(found) from None
             except (DriverRefusal, DriverMemoryError) as why:
                 raise refused(str(why), self.functions[entry].loc) from None
+
+    def timed(self, entry: str, args: Sequence[Any], settings: Settings, log: list[Event]) -> tuple[list[Any], Trace]:
+        """An attempt by the clock of the device, which is not waited for before the end."""
+        marks, events = self.gpu.marks, list[Event]()
+        marks.begin()
+        try:
+            return self.attempt(entry, args, settings, None if isinstance(log, Outline) else events)
+        finally:
+            log.extend(marks.end(events))
 
     def complete(self, entry: str, every: bool = False) -> Iterator[str]:
         """Without `every` nothing: all kernels are one module, which was made with the program."""
@@ -141,7 +145,7 @@ class CudaExecutable:
         native, done = self.device.native, False
         self.device.begin_version(*settings)
         try:
-            if native is not None and entry in native.entries:
+            if native is not None and entry in native.entries and not isinstance(log, Careful):
                 found = self.by_machine_code(native, entry, args, settings, log)
             else:
                 found = self.by_python(entry, args, settings, log)
@@ -172,7 +176,8 @@ class CudaExecutable:
     def by_python(
         self, entry: str, args: Sequence[Any], settings: Settings, log: list[Event] | None
     ) -> tuple[list[Any], Trace]:
-        code, run = self.codes[entry], Run(self.device, *settings, 1, log)
+        clock = self.waited if isinstance(log, Careful) else self.gpu.marks.mark
+        code, run = self.codes[entry], Run(self.device, *settings, 1, log, clock)
         env = code.frame.copy()
         for slot, value in zip(code.params, self.arguments(entry, args, code.fun.consumes), strict=True):
             env[slot] = value
@@ -180,6 +185,11 @@ class CudaExecutable:
         results = self.results(code, [env[slot] for slot in code.results], args)
         self.device.synchronise()
         return results, tuple(run.trace)
+
+    def waited(self) -> float:
+        """The host's clock when the device has done what it was asked to. Raises KernelFailure."""
+        self.device.synchronise()
+        return time.monotonic()
 
     def arguments(self, entry: str, args: Sequence[Any], consumed: Collection[Name]) -> list[Any]:
         """Arrays dense in the memory of the GPU, those that the entry consumes as copies; scalars as Python values."""

@@ -25,6 +25,7 @@ from .context_thread import DriverThread
 from .dlpack import dense
 from .driver import Driver, DriverFault, GpuLost, Loaded, Value, word
 from .host.limits import WAVES
+from .marks import Marks
 from .memory_pool import DevicePool
 from .native_gpu import NativeGpu
 
@@ -43,11 +44,12 @@ class Gpu:
     lost: str | None = None
     pool: DevicePool = field(init=False, repr=False)
     thread: DriverThread = field(init=False, repr=False)
+    marks: Marks = field(init=False, repr=False)
     uploading: list[np.ndarray] = field(default_factory=list, repr=False)
     uploading_bytes: int = 0
 
     def __post_init__(self) -> None:
-        self.pool = DevicePool(self.driver)
+        self.pool, self.marks = DevicePool(self.driver), Marks(self.driver)
         self.thread = DriverThread(self.driver.attach, self.driver.detach)
 
     def call(self, job: Callable[[], T]) -> T:
@@ -69,7 +71,7 @@ class Gpu:
     def native(self) -> NativeGpu | None:
         """The GPU for compiled host programs; None where the driver shows no functions."""
         found = self.driver.entry_points()
-        return None if found is None else NativeGpu.of(self.driver, found, self.pool, lambda: self.bulk)
+        return None if found is None else NativeGpu.of(self.driver, found, self.pool, lambda: self.bulk, self.marks)
 
     # ---- memory ---------------------------------------------------------------------------------------------------
 

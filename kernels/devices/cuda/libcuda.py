@@ -91,7 +91,10 @@ FUNCTIONS = {
     "set_32": "cuMemsetD32Async",
     "wait": "cuStreamSynchronize",
 }
-"""What compiled host programs call, under the names of `EntryPoints`."""
+"""What compiled host programs call, under the names of `EntryPoints`, libraries too."""
+
+EVENT_FUNCTIONS = {"record": "cuEventRecord"}
+"""And what libraries do not call."""
 
 _SHARED_BYTES, _MOST_DYNAMIC = 1, 8
 """The attributes of a function that are its shared memory, and the most that launches add to it."""
@@ -134,6 +137,37 @@ def launch(function: int, grid: int, threads: int, shared: int, stream: int, val
     extra = (at * 5)(1, ctypes.addressof(packed), 2, ctypes.addressof(size), None)
     shape = (grid, 1, 1, threads, 1, 1, shared)
     _done(library().cuLaunchKernel(at(function), *map(ctypes.c_uint, shape), at(stream), None, extra))
+
+
+# ---- events ---------------------------------------------------------------------------------------------------------
+
+
+def make_event() -> int:
+    """An event of the context that is current. Raises `Refused`."""
+    event = ctypes.c_void_p()
+    _done(library().cuEventCreate(ctypes.byref(event), 0))
+    return event.value or 0
+
+
+def drop_events(events: Sequence[int]) -> None:
+    """Raises `Refused`."""
+    for event in events:
+        _done(library().cuEventDestroy_v2(ctypes.c_void_p(event)))
+
+
+def record(event: int, stream: int) -> None:
+    """Raises `Refused`."""
+    _done(library().cuEventRecord(ctypes.c_void_p(event), ctypes.c_void_p(stream)))
+
+
+def elapsed(events: Sequence[int]) -> list[float]:
+    """Seconds from the first event to each, after the last one has come about. Raises `Refused`."""
+    cuda, ms, found, places = library(), ctypes.c_float(), list[float](), [ctypes.c_void_p(event) for event in events]
+    _done(cuda.cuEventSynchronize(places[-1]))
+    for place in places:
+        _done(cuda.cuEventElapsedTime(ctypes.byref(ms), places[0], place))
+        found.append(ms.value * 1e-3)
+    return found
 
 
 # ---- graphs ---------------------------------------------------------------------------------------------------------

@@ -137,7 +137,8 @@ class NativeProgram:
         self, name: str, args: Sequence[Any], settings: Settings, default: Default, failed: Failed, loc: Loc,
         log: list[Event] | None,
     ) -> tuple[list[Any], Trace]:  # fmt: skip
-        """Results, arrays of their own, and the guards reached. `args`: without the sizes, arrays dense."""
+        """Results, arrays of their own, and the guards reached. `args`: without the sizes, arrays dense. Times in the
+        log are numbers of marks."""
         entry, native = self.entries[name], self.native
         words = entry.words
         if entry.settings != settings:
@@ -155,7 +156,7 @@ class NativeProgram:
             raise self.error(entry, Status(status), failed, loc)
         finally:
             if log is not None:
-                log.extend(take_events(entry.info, words))
+                log.extend(take_events(entry.info, words, 1.0))
 
     def results(self, entry: Entry) -> Iterator[Any]:
         """The components that the user sees. Two that share memory become two arrays."""

@@ -15,6 +15,7 @@ from .host import structs
 from .host.limits import BULK, RECORD
 from .host.runtime import runtime
 from .launch_queue import LaunchQueue
+from .marks import Marks
 from .memory_pool import DevicePool
 
 ALLOCATE = CFUNCTYPE(c_int64, c_void_p, c_int64)
@@ -35,6 +36,7 @@ class NativeGpu:
     driver: Driver
     pool: DevicePool
     bulk: Callable[[], Any]
+    marks: Marks
     words: structs.Gpu = field(default_factory=structs.Gpu)
     bulk_codes: Any = field(default_factory=lambda: (c_void_p * len(BULK))())
     lists: Any = field(default_factory=lambda: (c_void_p * structs.LISTS)())
@@ -46,9 +48,9 @@ class NativeGpu:
     let_go: Any = field(default_factory=lambda: PIECE(runtime().address("soac_cuda_let_go")))
 
     @staticmethod
-    def of(driver: Driver, found: EntryPoints, pool: DevicePool, bulk: Callable[[], Any]) -> NativeGpu:
+    def of(driver: Driver, found: EntryPoints, pool: DevicePool, bulk: Callable[[], Any], marks: Marks) -> NativeGpu:
         """In the thread of the GPU; `bulk` loads the kernels of bulk operations."""
-        made = NativeGpu(driver, pool, bulk)
+        made = NativeGpu(driver, pool, bulk, marks)
         words = made.words
         for name in ("launch", "download", "upload", "copy", "clear", "set_16", "set_32", "wait"):
             setattr(words, name, getattr(found, name))
@@ -56,9 +58,11 @@ class NativeGpu:
         words.bulk, words.lists = ctypes.addressof(made.bulk_codes), ctypes.addressof(made.lists)
         words.multiprocessors = driver.properties.multiprocessors
         words.record = pool.take(8 * RECORD + SCALAR)[0]
-        jobs = (ALLOCATE(made.allocate), FREE(made.free), STACKS(made.stacks), NEED(made.need))
+        words.marks, marks.words.record = ctypes.addressof(marks.words), found.record
+        jobs = (ALLOCATE(made.allocate), FREE(made.free), STACKS(made.stacks), NEED(made.need), NEED(made.more_marks))
         made.callbacks = jobs
-        words.allocate, words.free, words.stacks, words.need = (ctypes.cast(job, c_void_p) for job in jobs)
+        places = (ctypes.cast(job, c_void_p) for job in jobs)
+        words.allocate, words.free, words.stacks, words.need, marks.words.more = places
         if found.graphs is not None:
             made.queue = LaunchQueue.of(found.graphs)
             words.queue = ctypes.addressof(made.queue.words)
@@ -103,6 +107,13 @@ class NativeGpu:
             self.words.stack_room = size
         except OutOfMemory as why:
             self.short = why
+        except BaseException as why:
+            self.raised = why
+
+    def more_marks(self, _: int) -> None:
+        """Events for marks."""
+        try:
+            self.marks.grow()
         except BaseException as why:
             self.raised = why
 

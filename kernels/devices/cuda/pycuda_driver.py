@@ -89,7 +89,7 @@ class PyCuda:
     held: dict[int, Any] = field(default_factory=dict, repr=False)
     forms: dict[int, str] = field(default_factory=dict, repr=False)
     pages: list[Any] = field(default_factory=list, repr=False)
-    marks: dict[int, Any] = field(default_factory=dict, repr=False)
+    events: list[int] = field(default_factory=list, repr=False)
 
     @classmethod
     def open(cls, number: int = 0) -> PyCuda:
@@ -121,7 +121,7 @@ class PyCuda:
     def detach(self) -> None:
         """PyCUDA ends the process if a context is still current when a thread ends."""
         self.held.clear()
-        self.marks.clear()
+        libcuda.drop_events(self.events)
         self.pages.clear()
         self.queue = None
         self.context.pop()
@@ -198,7 +198,8 @@ class PyCuda:
     def entry_points(self) -> EntryPoints | None:
         found = libcuda.graph_functions()
         graphs = None if found is None else Graphs(**found, make=self.make_graph, drop=self.drop_graph)
-        return EntryPoints(**libcuda.addresses(), pinned=self.pinned, graphs=graphs)
+        functions = libcuda.addresses(libcuda.FUNCTIONS | libcuda.EVENT_FUNCTIONS)
+        return EntryPoints(**functions, pinned=self.pinned, graphs=graphs)
 
     @guarded
     def make_graph(self, steps: Sequence[Step]) -> tuple[int, Sequence[int]]:
@@ -228,13 +229,15 @@ class PyCuda:
             raise DriverFault(f"the stream {stream:#x} of an argument: {libcuda.error_text(status)}")
 
     @guarded
-    def mark(self) -> int:
-        number = max(self.marks, default=0) + 1
-        self.marks[number] = self.cuda.Event().record(self.queue)
-        return number
+    def make_events(self, count: int) -> Sequence[int]:
+        made = [libcuda.make_event() for _ in range(count)]
+        self.events += made
+        return made
 
     @guarded
-    def seconds(self, begin: int, end: int) -> float:
-        first, last = self.marks.pop(begin), self.marks.pop(end)
-        last.synchronize()
-        return last.time_since(first) * 1e-3
+    def record(self, event: int) -> None:
+        libcuda.record(event, self.stream)
+
+    @guarded
+    def elapsed(self, events: Sequence[int]) -> list[float]:
+        return libcuda.elapsed(events)

@@ -8,6 +8,7 @@ not been waited for is counted as if it were not; until then an array that is up
 from __future__ import annotations
 
 import ctypes
+import math
 import platform
 import re
 import shutil
@@ -96,6 +97,8 @@ class EmulatedDriver:
     graphs: dict[int, list[Step]] = field(default_factory=dict)
     graph_launches: int = 0
     changed: int = 0
+    moments: list[float] = field(default_factory=list, repr=False)
+    readings: int = 0
 
     def attach(self) -> None: ...
 
@@ -190,6 +193,7 @@ class EmulatedDriver:
                 lambda to, word, count, stream: self.code_of(lambda: self.set(to, word, 4, count))
             ),
             "wait": ctypes.CFUNCTYPE(i32, at)(lambda stream: self.code_of(self.synchronise)),
+            "record": ctypes.CFUNCTYPE(i32, i64, at)(lambda event, stream: self.code_of(lambda: self.record(event))),
         }
         self.kept += jobs.values()
         return EntryPoints(**addresses(jobs), pinned=self.pinned, graphs=self.graph_points())
@@ -288,11 +292,17 @@ class EmulatedDriver:
     def await_stream(self, stream: int) -> None:
         self.awaited.append(stream)
 
-    def mark(self) -> float:
-        return time.perf_counter()
+    def make_events(self, count: int) -> Sequence[int]:
+        first = len(self.moments)
+        self.moments += [math.nan] * count
+        return range(first + 1, first + count + 1)
 
-    def seconds(self, begin: float, end: float) -> float:
-        return end - begin
+    def record(self, event: int) -> None:
+        self.moments[event - 1] = time.perf_counter()
+
+    def elapsed(self, events: Sequence[int]) -> list[float]:
+        self.readings += 1
+        return [self.moments[event - 1] - self.moments[events[0] - 1] for event in events]
 
 
 def addresses(jobs: dict[str, Any]) -> dict[str, int]:

@@ -85,7 +85,7 @@ int cuEventRecord(void *event, void *stream) {
   return ((Event *)event)->at = now(), stream ? ready() : INVALID_VALUE;
 }
 int cuEventSynchronize(void *) { return ready(); }
-int cuEventElapsedTime_v2(float *ms, void *from, void *to) {
+int cuEventElapsedTime(float *ms, void *from, void *to) {
   return *ms = (float)(((Event *)to)->at - ((Event *)from)->at), ready();
 }
 
@@ -175,7 +175,7 @@ ABSENT4(cuArrayGetDescriptor_v2, cuCtxAttach, cuCtxCreate_v4, cuCtxDetach)
 ABSENT4(cuCtxDisablePeerAccess, cuCtxEnablePeerAccess, cuCtxGetApiVersion, cuCtxGetCacheConfig)
 ABSENT4(cuCtxGetLimit, cuCtxGetSharedMemConfig, cuCtxSetCacheConfig, cuCtxSetLimit)
 ABSENT4(cuCtxSetSharedMemConfig, cuDeviceCanAccessPeer, cuDeviceGetByPCIBusId, cuDeviceGetPCIBusId)
-ABSENT(cuEventQuery) ABSENT(cuFuncSetCacheConfig) ABSENT(cuFuncSetSharedSize)
+ABSENT(cuEventElapsedTime_v2) ABSENT(cuEventQuery) ABSENT(cuFuncSetCacheConfig) ABSENT(cuFuncSetSharedSize)
 ABSENT4(cuIpcCloseMemHandle, cuIpcGetEventHandle, cuIpcGetMemHandle, cuIpcOpenEventHandle)
 ABSENT4(cuIpcOpenMemHandle_v2, cuLaunch, cuLaunchGrid, cuLaunchGridAsync)
 ABSENT4(cuLinkAddData_v2, cuLinkAddFile_v2, cuLinkComplete, cuLinkCreate_v2)

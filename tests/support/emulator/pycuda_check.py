@@ -29,9 +29,11 @@ from soac.kernels.devices.cuda.bulk import bulk_module
 from soac.kernels.devices.cuda.driver import DriverRefusal, GpuLost, Signature
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
+from soac.kernels.devices.cuda.marks import FEWEST
 from soac.kernels.devices.cuda.nvrtc import compile_cuda
 from soac.kernels.devices.cuda.pycuda_driver import PyCuda
 from soac.kernels.devices.device import on_host
+from soac.kernels.host_ir.timing_events import Event, executions, whole_of
 from soac.pipeline import compile_prog
 from tests.support.emulator.driver import compile_library, emulated_text
 
@@ -66,7 +68,7 @@ def main() -> None:
     other.join()
     memory(program)
     exchange(program)
-    assert program.seconds(lambda: values(program)) > 0
+    timed(program)
     refusal(program)
     fault(program)
     print("ok")
@@ -106,6 +108,20 @@ def exchange(program: CudaExecutable) -> None:
     del sums, with_rows
     gc.collect()
     program.gpu.call(program.gpu.pool.take_back)
+
+
+def timed(program: CudaExecutable) -> None:
+    """Events of the driver, recorded by machine code and by Python."""
+    for _ in range(2):
+        log: list[Event] = []
+        program.run("sums", [np.ones((3, 4), np.int32)], log=log)
+        whole = whole_of(log)
+        assert whole is not None
+        (site,) = executions(log, whole)
+        assert 0 < site.seconds < whole
+    driver = program.gpu.driver
+    assert isinstance(driver, PyCuda)
+    assert len(driver.events) == FEWEST
 
 
 def refusal(program: CudaExecutable) -> None:

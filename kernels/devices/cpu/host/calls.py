@@ -45,8 +45,8 @@ def take_trace(info: NativeFun, memory: Words) -> Trace:
     return tuple([(guards[w >> 1].name, par, bool(w & 1)) for w, par in zip(pairs[::2], pairs[1::2]) if w >= 0])
 
 
-def take_events(info: NativeFun, memory: Words) -> Iterator[Event]:
-    """The guards reached and the branches that they decided, in order."""
+def take_events(info: NativeFun, memory: Words, unit: float = 1e-9) -> Iterator[Event]:
+    """The guards reached and the branches that they decided, in order; times are multiples of `unit`."""
     count = memory[Word.TRACED]
     pairs = (ctypes.c_int64 * (2 * count)).from_address(memory[Word.TRACE]) if count else ()
     for k in range(0, 2 * count, 2):
@@ -56,9 +56,9 @@ def take_events(info: NativeFun, memory: Words) -> Iterator[Event]:
         if word >= 0:
             yield Note(info.settings[word >> 1].name, value, bool(word & 1))
         elif (-1 - word) % 2 == BEGIN:
-            yield Begin(info.branches[(-1 - word) // 2], value * 1e-9)
+            yield Begin(info.branches[(-1 - word) // 2], value * unit)
         else:
-            yield End(value * 1e-9)
+            yield End(value * unit)
 
 
 def called(error: BaseException, info: NativeFun, memory: Words) -> BaseException:

@@ -67,7 +67,8 @@ fork:
   ret i64 (call i64 @soac_pool_run(i64 %address, i64 %args, i64 %first, i64 %blocks, i64 %grain, i64 %helpers))
 }
 
-; Wait for what was launched: it is done.
-define i64 @soac_host_settle(ptr %state) {
-  ret i64 $FINE$
+; If the run is timed, note that a branch begins or ends, and when.
+define i64 @soac_host_mark(ptr %state, i64 %what) {
+  ret i64 $FINE$ if icmp eq i64 (load i64, ptr %state[$TIMED_WORD$]), 0
+  ret i64 (call i64 @soac_host_append(ptr %state, i64 %what, i64 (call i64 @soac_host_now())))
 }

@@ -1,4 +1,4 @@
-; What native host programs note of a call: what guards decide, and when branches begin and end.
+; What native host programs note of a call: what guards decide, and words of each device's own (`soac_host_mark`).
 
 ; Append two words to the trace.
 define i64 @soac_host_append(ptr %state, i64 %word, i64 %value) {
@@ -33,14 +33,4 @@ define i64 @soac_host_now() {
   %error = call i32 @clock_gettime(i32 $CLOCK$, ptr %time)
   %now = add i64 (mul i64 (load i64, ptr %time), 1000000000), (load i64, ptr %time[1])
   ret i64 %now
-}
-
-; If the run is timed, note that a branch begins or ends, and when: after what was launched before.
-define i64 @soac_host_mark(ptr %state, i64 %what) {
-  ret i64 $FINE$ if icmp eq i64 (load i64, ptr %state[$TIMED_WORD$]), 0
-  %settled = call i64 @soac_host_settle(ptr %state)
-  goto %note if icmp eq i64 %settled, $FINE$
-  ret i64 %settled
-note:
-  ret i64 (call i64 @soac_host_append(ptr %state, i64 %what, i64 (call i64 @soac_host_now())))
 }

@@ -36,13 +36,23 @@ done:
   ret i64 %result
 }
 
-; Failures so far: what the host is about to do is right after it.
-define i64 @soac_host_settle(ptr %state) {
+; If the run is timed, note that a branch begins or ends, and the number of the event in the stream that tells when:
+; behind what was launched before, a graph that is not full included.
+define i64 @soac_host_mark(ptr %state, i64 %what) {
+  ret i64 $FINE$ if icmp eq i64 (load i64, ptr %state[$TIMED_WORD$]), 0
   %gpu = call ptr @gpu_of(ptr %state)
-  goto %done if icmp eq i64 (load i64, ptr %gpu->Gpu.pending), 0
-  ret i64 (call i64 @looked(ptr %state, ptr %gpu, i64 0))
-done:
-  ret i64 (call i64 @status_of(ptr %gpu))
+  call void @flush(ptr %gpu)
+  %marks = load ptr, ptr %gpu->Gpu.marks
+  %used = load i64, ptr %marks->Marks.used
+  goto %record if icmp slt i64 %used, (load i64, ptr %marks->Marks.room)
+  call void *%marks->Marks.more(ptr %gpu)
+  ret i64 $NO_CODE$ if icmp sge i64 %used, (load i64, ptr %marks->Marks.room)
+record:
+  %events = load ptr, ptr %marks->Marks.events
+  %event = load ptr, ptr %events[%used]
+  call void @noted(ptr %gpu, i32 (call i32 *%marks->Marks.record(ptr %event, ptr (load ptr, ptr %gpu->Gpu.stream))))
+  store i64 (add i64 %used, 1), ptr %marks->Marks.used
+  ret i64 (call i64 @soac_host_append(ptr %state, i64 %what, i64 %used))
 }
 
 ; Wait for all work of a call.

@@ -17,7 +17,7 @@ class Gpu(ctypes.Structure):
     """The driver's functions, its stream, what gives memory, kernels of bulk operations and stacks; the failure record
     and pinned memory for it; what is under way: kernels (`pending`), how many since one that may fail (`failing`), the
     first error of the driver; how much was asked of it; free buffers by size; the queue of what is to be a graph, if
-    the driver has graphs."""
+    the driver has graphs; the marks of a timed run, none in libraries."""
 
     _fields_ = (
         ("launch", c_void_p), ("download", c_void_p), ("upload", c_void_p), ("copy", c_void_p), ("clear", c_void_p),
@@ -25,7 +25,7 @@ class Gpu(ctypes.Structure):
         ("free", c_void_p), ("stacks", c_void_p), ("need", c_void_p), ("record", c_int64), ("pinned", c_void_p),
         ("multiprocessors", c_int64), ("pending", c_int64), ("failing", c_int64), ("error", c_int64),
         ("stack", c_int64), ("stack_room", c_int64), ("bulk", c_void_p), ("lists", c_void_p), ("launches", c_int64),
-        ("downloads", c_int64), ("allocations", c_int64), ("queue", c_void_p),
+        ("downloads", c_int64), ("allocations", c_int64), ("queue", c_void_p), ("marks", c_void_p),
     )  # fmt: skip
 
 
@@ -75,6 +75,15 @@ class Queue(ctypes.Structure):
     )  # fmt: skip
 
 
+class Marks(ctypes.Structure):
+    """Events of the driver, how many there are and how many this run has recorded; the driver's function for that, and
+    what makes more of them."""
+
+    _fields_ = (
+        ("events", c_void_p), ("room", c_int64), ("used", c_int64), ("record", c_void_p), ("more", c_void_p),
+    )  # fmt: skip
+
+
 class Kernel(ctypes.Structure):
     """A kernel: shared memory for arrays of which only it finds out how large they are, its usual threads, the bytes of
     its stacks where only it knows them, and its variants as far as they are loaded."""
@@ -85,7 +94,7 @@ class Kernel(ctypes.Structure):
     )  # fmt: skip
 
 
-STRUCTS: tuple[type[ctypes.Structure], ...] = (Gpu, Buffer, Variant, Step, Graph, Queue, Kernel)
+STRUCTS: tuple[type[ctypes.Structure], ...] = (Gpu, Buffer, Variant, Step, Graph, Queue, Marks, Kernel)
 
 
 def variant_number(threads: int, takes_turns: bool, wide: bool, far: bool) -> int:

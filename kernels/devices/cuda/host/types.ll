@@ -4,9 +4,10 @@
 %Array = type { ptr, ptr, [0 x i64] }  ; buffer data sizes
 %Axis = type { i64, i64, i64 }  ; size to from
 %Buffer = type { i64, i64, i64, ptr, ptr, ptr }  ; references class capacity address gpu next
-%Gpu = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64, ptr, i64, i64, i64, i64, i64, i64, ptr, ptr, i64, i64, i64, ptr }  ; launch download upload copy clear set_16 set_32 wait stream allocate free stacks need record pinned multiprocessors pending failing error stack stack_room bulk lists launches downloads allocations queue
+%Gpu = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64, ptr, i64, i64, i64, i64, i64, i64, ptr, ptr, i64, i64, i64, ptr, ptr }  ; launch download upload copy clear set_16 set_32 wait stream allocate free stacks need record pinned multiprocessors pending failing error stack stack_room bulk lists launches downloads allocations queue marks
 %Graph = type { ptr, i64, ptr, ptr, ptr }  ; handle count steps data nodes
 %Kernel = type { i64, i64, i64, i64, [256 x ptr] }  ; most threads block_stack thread_stack variants
+%Marks = type { ptr, i64, i64, ptr, ptr }  ; events room used record more
 %Queue = type { i64, i64, i64, [8 x i64], i64, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr }  ; turns turn count missed updates steps data graphs launch set_kernel set_copy context make
 %Step = type { ptr, i64, i64, i64, i64 }  ; code grid threads shared bytes
 %Variant = type { ptr, i64, i64, i64, i64, i64, i64, i64 }  ; code threads together turns fails stacks shared_left near

@@ -56,6 +56,34 @@ def test_errors_have_words(library: Path) -> None:
     assert done.stdout == "an illegal memory access was encountered\n", done.stderr
 
 
+EVENTS = """
+import ctypes, time
+from soac.kernels.devices.cuda import libcuda
+cuda, context, stream = libcuda.library(), ctypes.c_void_p(), ctypes.c_void_p()
+cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxPushCurrent_v2(context)
+cuda.cuStreamCreate(ctypes.byref(stream), 0)
+events = [libcuda.make_event() for _ in range(3)]
+for event in events:
+    libcuda.record(event, stream.value)
+    time.sleep(0.01)
+first, second, third = libcuda.elapsed(events)
+assert first == 0 and 0.01 <= second <= third - 0.01 < 1, (first, second, third)
+assert set(libcuda.addresses(libcuda.FUNCTIONS | libcuda.EVENT_FUNCTIONS)) == {*libcuda.FUNCTIONS, "record"}
+libcuda.drop_events(events)
+cuda.stand_in_break()
+try:
+    libcuda.record(libcuda.make_event(), stream.value)
+except libcuda.Refused as why:
+    print(why)
+"""
+
+
+def test_events(library: Path) -> None:
+    """Seconds since the first."""
+    done = run(library, "-c", EVENTS)
+    assert done.stdout == "an illegal memory access was encountered (error 700)\n", done.stderr
+
+
 def test_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(libcuda, "NAMES", ("libno_such_thing.so.1",))
     libcuda.library.cache_clear()
