@@ -33,7 +33,8 @@ class Kind(Enum):
     the other, so that a thread has that factor of elements; `num_blocks`: over how many blocks a long reduction is
     spread at most; `tasks`: into how many tasks the blocks of a launch are cut for each core; `chunk`: elements of a
     chunk of a long reduction or scan; `graph_turns`: turns of a loop of the host that are one graph of a GPU, 1: its
-    launches come one by one."""
+    launches come one by one; `mapping`: of segops of a GPU with a rival mapping, 1: that of fewest bytes, 2: the
+    rival."""
 
     BLOCK_SIZE = "block_size"
     FACTOR = "factor"
@@ -41,6 +42,7 @@ class Kind(Enum):
     TASKS = "tasks"
     CHUNK = "chunk"
     GRAPH_TURNS = "graph_turns"
+    MAPPING = "mapping"
 
 
 DEFAULTS: Mapping[Kind, int] = {
@@ -50,6 +52,7 @@ DEFAULTS: Mapping[Kind, int] = {
     Kind.TASKS: TASKS,
     Kind.CHUNK: 1 << 16,
     Kind.GRAPH_TURNS: 1,
+    Kind.MAPPING: 1,
 }
 
 VALUES: Mapping[Kind, tuple[int, ...]] = {
@@ -59,6 +62,7 @@ VALUES: Mapping[Kind, tuple[int, ...]] = {
     Kind.TASKS: (2, 8, 32),
     Kind.CHUNK: (1 << 14, 1 << 16, 1 << 18),
     Kind.GRAPH_TURNS: (1, 4, 12),
+    Kind.MAPPING: (1, 2),
 }
 """What is worth trying."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from math import prod
@@ -49,7 +49,8 @@ COPIED = 8.0  # a vector of such a copy, which goes in tiles, beside what the ke
 @dataclass(frozen=True, slots=True)
 class Made:
     """A kernel with what it wants from the host. `layouts`: the order of dimensions in which it reads an array, if
-    not the array's own. `facts`: how its variables lie across the lanes; `tiled`: what it accesses in tiles."""
+    not the array's own. `facts`: how its variables lie across the lanes; `tiled`: what it accesses in tiles; `rival`:
+    the kernel of another mapping, for as many blocks, which may be better."""
 
     kernel: kir.Kernel
     arrays: tuple[Name, ...]
@@ -59,18 +60,20 @@ class Made:
     facts: Facts
     tiled: Tiled
     cost: float
+    rival: Made | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Sigma:
     """A mapping of a segop's points to threads in words, what it costs at sizes that stand for large ones: sectors of
-    global memory, bytes that copies of inputs move, and for each array the sectors of a request of each of its
-    accesses."""
+    global memory, bytes that copies of inputs move, for each array the sectors of a request of each of its accesses,
+    and the value of a setting that takes it, if there is one."""
 
     mapping: str
     sectors: float
     copied: float
     each: tuple[tuple[str, float], ...]
+    setting: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +388,13 @@ class HostBuilder:
                 yield array, prod(sizes)
 
     def launch(self, made: Made, blocks: Atom, units: Atom, work: float, loc: Loc, threads: int | None = None) -> None:
-        """Launch a kernel; `threads`: of a block, unless that is set."""
+        """Launch a kernel, or its rival; `threads`: of a block, unless that is set."""
+        if made.rival is not None:
+            ways = replace(made, rival=None), made.rival
+            alternatives(
+                self, (), [lambda _, w=w: self.launch(w, blocks, units, work, loc, threads) for w in ways], loc
+            )
+            return
         stem = made.kernel.name.rpartition("_")[0]  # others may have been launched since it was finished
         kernel = replace(made.kernel, name=f"{stem}_{len(self.kernels.made)}")
         if self.machine.name == CUDA.name and loc.line > 0:
@@ -435,3 +444,14 @@ def either(
         bodies.append(HostBody(tuple(h.out), tuple(Var(p.name) for p in own)))
     h.out = saved
     h.emit(pat, HostIf(cond, *bodies), loc)
+
+
+def alternatives(
+    h: HostBuilder, pat: tuple[Param, ...], ways: Sequence[Callable[[tuple[Param, ...]], None]], loc: Loc
+) -> None:
+    """The only way to emit a segop, or the one of two that the setting `mapping` says. Either binds a pattern."""
+    first, *others = ways
+    if others:
+        either(h, pat, h.op(Op.LE, h.size(Kind.MAPPING), i64(1), base="counted"), first, others[0], loc)
+    else:
+        first(pat)

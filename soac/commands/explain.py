@@ -95,7 +95,7 @@ def command(
 
     With --sigma and --device cuda: for each kernel of a segop the orders of its space, its splits and the copies of its
     inputs that were considered, with the sectors of global memory that they touch and the bytes that copies move, where
-    sizes that are not known are 512.
+    sizes that are not known are 512; and the setting that chooses between two of them, if there is one.
 
     With --node: what the workers of a cluster do in blocks of rows, what they are sent for it, and what has no such
     version.

@@ -104,27 +104,30 @@ def _title(segop: ScheduledSegop) -> str:
 
 
 def sigma_lines(segops: Sequence[ScheduledSegop]) -> Iterator[str]:
-    """Text, a table of mappings for each segop, the one that is taken marked.
+    """Text, a table of mappings for each segop, the one that is taken marked; where a setting chooses between
+    two, its values.
 
     add: segred^thread (m, n)  at cols.soac:3:1
-        teams                    sectors    copied  of a request
-        > (i), teams of 4          32832         0  xss 4, partial 1
-          (i), whole teams        262160         0  xss 32, partial 1
+        blocks                   sectors    copied  of a request        setting
+          as it is                263168         0  xss 32, partial 1   main.mapping 2
+        > xss as (1, 0)            33280   2097152  xss 4, partial 1    main.mapping 1
     """
     for segop in segops:
         if not any(row.sigma is not None for row in segop.rows):
             continue
         yield _title(segop)
-        rows = [("schedule", "sectors", "copied", "of a request")]
+        rows = [("schedule", "sectors", "copied", "of a request", "setting")]
         for before, row in zip((None, *segop.rows), segop.rows, strict=False):
             if (sigma := row.sigma) is None:
                 continue
             if before is not None and before.sigma is None:
-                rows.append((before.name, "", "", ""))
+                rows.append((before.name, "", "", "", ""))
             mark = ">" if row.why_not is None else " "
             each = ", ".join(f"{array} {count:.3g}" for array, count in sigma.each)
-            rows.append((f"{mark} {sigma.mapping}", f"{sigma.sectors:.0f}", f"{sigma.copied:.0f}", each))
-        yield from table(rows, "  ", "<>><")
+            setting = "" if sigma.setting is None else "{} {}".format(*sigma.setting)
+            rows.append((f"{mark} {sigma.mapping}", f"{sigma.sectors:.0f}", f"{sigma.copied:.0f}", each, setting))
+        shown = 5 if any(row.sigma is not None and row.sigma.setting is not None for row in segop.rows) else 4
+        yield from table([row[:shown] for row in rows], "  ", "<>><<"[:shown])
 
 
 def taken_in_words(rows: Sequence[Row]) -> Iterator[str]:

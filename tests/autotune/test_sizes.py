@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 import soac
+from soac import devices
 from soac.autotune.measure import OutOfBudget, Record
 from soac.autotune.model import Guard, Side
 from soac.autotune.observe import Piece, Status
 from soac.autotune.search import Search, Tuned
 from soac.autotune.sizes import (
     Block,
+    Dimension,
     count_tried,
     eligible,
     least_through,
@@ -28,7 +30,8 @@ from soac.autotune.sizes import (
 )
 from soac.autotune.solve import Solution, solve
 from soac.autotune.store import Facts, Planned, Request, open_beside, open_study
-from soac.autotune.tuning import SettingError, clamped, read_tuning, require_possible
+from soac.autotune.tuning import SettingError, clamped, read_tuning, require_possible, tuning_path, write_tuning
+from soac.cli import run_cli
 from soac.frontend.source.text import Reach
 from soac.ir.version_tree import Size, sizes_of
 from soac.kernels.devices.cpu.executable import Executable, Runner
@@ -37,6 +40,9 @@ from soac.kernels.host_ir.launch_parameters import DEFAULTS, size_kind
 from soac.session import Session, open_program
 from soac.settings import Settings
 from soac.tuning.runs import all_sizes, blocks_of
+from tests.support.emulator.checks import driver_of
+from tests.support.emulator.driver import emulated_gpu
+from tests.support.emulator.emulate import COMPILER
 from tests.support.killed_searches import Slow, start_child
 
 FACTS = Facts("program", "made up", "1")
@@ -294,6 +300,44 @@ def test_sizes_of_the_back_end_are_searched_where_their_version_is_good(tmp_path
                if (kind := size_kind(d.name)) is not None)  # fmt: skip
     names = {d.name for block in blocks_of(session, "main", "cpu", 1) for d in block.dimensions}
     assert names == {"main.ys.chunk_below_outer_0"}
+
+
+TURNED = "entry main [n][m] (xss: [n][m]i32): [m][n]i32 = map (\\c -> map (\\x -> x * 2) c) (transpose xss)"
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: CUDA C cannot be emulated")
+def test_rivals_of_mappings_are_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """On a GPU, beside the other sizes; what is found is kept, and taken when it is set by a file or by hand."""
+    gpu = emulated_gpu()
+    monkeypatch.setattr(devices, "the_gpu", lambda: gpu)
+    monkeypatch.setattr(devices, "missing_for_cuda", lambda: ())
+    path = tmp_path / "turned.soac"
+    path.write_text(TURNED)
+    session = open_program(path, Settings("cuda", None, None, True, (), (), Reach.PROJECT))
+    (block,) = blocks_of(session, "main", "cuda", None)
+    assert Dimension("main.mapping", (1, 2), 0) in block.dimensions
+
+    def bench(request: Request) -> Record:
+        seconds = 3.0 - request.version.settings.get("main.mapping", 1)
+        return Record(Status.ENDED, (seconds,), Piece(seconds, 1, Status.ENDED, {}), (), None, "")
+
+    sampler = Planned(1)
+    search = Search(open_study(None, "sizes", FACTS, sampler), sampler, bench, math.inf, lambda progress: None)
+    found, _ = search_sizes(search, tuned_of(Side(1.0, ())), [block], 60)
+    assert found["main.mapping"] == 2
+    driver, launched = driver_of(gpu), list[frozenset[str]]()
+    file = tuning_path(path)
+    for by_hand, in_file in (((), {}), (("--param", "main.mapping=2"), {}), ((), {"main.mapping": 2})):
+        write_tuning(file, in_file, {"device": "cuda"})
+        driver.names.clear()
+        assert run_cli(["run", "--device", "cuda", *by_hand, str(path), "[[1i32, 2i32, 3i32]]"]) == 0
+        assert capfd.readouterr().out == "[[2i32], [4i32], [6i32]]\n"
+        launched.append(frozenset(driver.names))
+    assert launched == [{"main_ys_0"}, {"main_ys_1"}, {"main_ys_1"}]
+    assert run_cli(["explain", "--device", "cuda", "--sigma", str(path)]) == 0
+    assert {"main.mapping 1", "main.mapping 2"} <= {line[-14:] for line in capfd.readouterr().out.splitlines()}
 
 
 def test_values_that_no_machine_has() -> None:

@@ -8,7 +8,7 @@ reads the words where it waits for the device anyway: before it uses a scalar, a
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -59,7 +59,8 @@ class StackOverflow(KernelFailure):
 class CudaDevice:
     """Runs in the thread of the GPU. `pending`: kernels have been launched since the failure words were read, and
     `unseen`: how many from the first on that can fail;
-    `others`: kernels for other blocks than of `threads` threads, or that take turns, as launches asked for them;
+    `others`: kernels for other blocks than of `threads` threads, that take turns, or that came later, as launches asked
+    for them;
     `peaks`: what launches take of their stacks; `grown`: the sizes of stacks that were too small at first, in the
     `version` that runs."""
 
@@ -80,10 +81,11 @@ class CudaDevice:
     unseen: int = field(default=0, repr=False)
 
     @staticmethod
-    def of(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> CudaDevice:
-        """Compiles the kernels, for blocks of `threads` threads, or finds them in the cache, and loads them."""
+    def of(gpu: Gpu, kernels: Sequence[Kernel], threads: int, later: Container[str] = ()) -> CudaDevice:
+        """Compiles the kernels, for blocks of `threads` threads, or finds them in the cache, and loads them, those that
+        come `later` when a launch asks for them."""
         record = gpu.scratch(Prim.U64, (RECORD,))
-        device = CudaDevice(gpu, prepared(gpu, kernels, threads), record, threads)
+        device = CudaDevice(gpu, prepared(gpu, kernels, threads, later), record, threads)
         device.begin()
         return device
 
@@ -173,8 +175,6 @@ class CudaDevice:
     def shaped(self, kernel: str, sizes: Sequence[int], wide: bool, far: bool) -> Prepared:
         """The kernel for the block size of `sizes`, each block doing the work of `factor` blocks; compiled when first
         asked for."""
-        if not any(sizes) and not wide and not far:
-            return self.kernels[kernel]
         factor, *asked = sizes if any(sizes) else (1,)
         return self.variant(kernel, fitting_block(asked[0]) if any(asked) else self.threads, factor > 1, wide, far)
 
@@ -182,7 +182,7 @@ class CudaDevice:
         """The kernel for blocks of that number of threads, with indices of 64 bits or those that mostly do, with arrays
         of a block that may be in global memory or those that are all in shared memory."""
         usual, grid = self.kernels[kernel], Grid.TURNS if takes_turns else Grid.WHOLE
-        if (threads, grid, wide, far) == (self.threads, Grid.WHOLE, False, False):
+        if (threads, grid, wide, far) == (self.threads, Grid.WHOLE, False, False) and usual.loaded is not None:
             return usual
         if (key := (kernel, threads, grid, wide, far)) not in self.others:
             text = self.text_of(usual, threads, takes_turns, wide, far)

@@ -31,7 +31,7 @@ from .driver import DriverMemoryError, DriverRefusal, Signature, signature_of
 from .gpu import Gpu
 from .import_arrays import adopted
 from .native import NativeProgram
-from .variants import Variant, compile_ahead, variants_of
+from .variants import Variant, compile_ahead, rivals, variants_of
 
 Settings = tuple[Mapping[str, int], Mapping[str, bool]]
 
@@ -50,7 +50,7 @@ class CudaExecutable:
         program: HostProgram, functions: tuple[FunDef, ...], gpu: Gpu, threads: int = BLOCK.threads
     ) -> CudaExecutable:
         """`functions`: the entry points as core functions, for their signatures; `threads` are those of a block."""
-        device = gpu.call(lambda: CudaDevice.of(gpu, program.kernels, threads))
+        device = gpu.call(lambda: CudaDevice.of(gpu, program.kernels, threads, rivals(program)))
         gpu.call(lambda: device.compile_host(program))
         codes = {f.entry.name: compile_host(f) for f in program.functions}
         return CudaExecutable(codes, {f.entry.name: f for f in functions if f.entry}, gpu, device)
@@ -133,7 +133,8 @@ class CudaExecutable:
     def complete(self, entry: str, every: bool = False) -> Iterator[str]:
         """Without `every` nothing: all kernels are one module, which was made with the program."""
         device, modules = self.device, dict[Variant, tuple[str, list[Signature]]]()
-        for name, threads, turns in variants_of(self.codes[entry].fun, device.threads) if every else ():
+        loaded = {name for name, usual in device.kernels.items() if usual.loaded is not None}
+        for name, threads, turns in variants_of(self.codes[entry].fun, device.threads, loaded) if every else ():
             usual = device.kernels[name]
             text = cuda_module([device.text_of(usual, threads, turns, wide=False, far=False)])
             modules[name, threads, turns] = text, [signature_of(usual.kernel)]

@@ -90,7 +90,8 @@ class NativeProgram:
         tables = {name: table(prepared) for name, prepared in usual.items()}
         result = NativeProgram(gpu, native, compiled, tables)
         for name, prepared in usual.items():
-            result.put(name, variant_number(prepared.asked, False, False, False), prepared)
+            if prepared.loaded is not None:
+                result.put(name, variant_number(prepared.asked, False, False, False), prepared)
         for info in made:
             result.entries[info.fun.entry.name] = result.entry(info, variants)
         return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from ....ir.machine import BLOCK
@@ -17,7 +17,7 @@ from .gpu import Gpu
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A kernel as the driver has it; `asked`: the threads of its blocks; `first_site` is the number of its
-    first failure site in the program."""
+    first failure site in the program. `loaded`: None until a launch asks for it."""
 
     kernel: Kernel
     text: CudaKernel
@@ -28,10 +28,18 @@ class Prepared:
     sizes: StackSizes
 
 
-def prepared(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> dict[str, Prepared]:
-    """The kernels of a program, compiled as one module and loaded; failure sites are numbered throughout."""
+def prepared(gpu: Gpu, kernels: Sequence[Kernel], threads: int, later: Container[str] = ()) -> dict[str, Prepared]:
+    """The kernels of a program, compiled as one module and loaded, without those that come `later`; failure sites are
+    numbered throughout."""
     kernels = all_ready(kernels, CUDA_PASSES)
-    return loaded_kernels(gpu, kernels, numbered(kernels, threads), threads) if kernels else {}
+    texts = numbered(kernels, threads)
+    found = {
+        kernel.name: Prepared(kernel, text, None, threads, first, 0, StackSizes.of(kernel))
+        for kernel, (first, text) in zip(kernels, texts, strict=True)
+        if kernel.name in later
+    }
+    now = [k for k, kernel in enumerate(kernels) if kernel.name not in found]
+    return found | (loaded_kernels(gpu, [kernels[k] for k in now], [texts[k] for k in now], threads) if now else {})
 
 
 def numbered(kernels: Sequence[Kernel], threads: int) -> list[tuple[int, CudaKernel]]:

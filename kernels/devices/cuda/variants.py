@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
+from ....ir.core import PrimOp, SizeParam
+from ....ir.ops import Op
+from ....ir.types import Name, Var
 from ...host_ir.launch_parameters import VALUES, Kind, size_kind
-from ...host_ir.nodes import HostFun, launches
+from ...host_ir.nodes import HostBody, HostFun, HostIf, HostProgram, Launch, bodies_of, launches
 from .driver import Signature
 
 Variant = tuple[str, int, bool]
@@ -19,15 +22,42 @@ Compile = Callable[[str, Sequence[Signature]], object]
 """Makes the code of a module and keeps it in the cache, in any process."""
 
 
-def variants_of(fun: HostFun, usual: int) -> tuple[Variant, ...]:
-    """What the launches of an entry may be set to, beside blocks of `usual` threads that do not take turns."""
+def rivals(program: HostProgram) -> frozenset[str]:
+    """The kernels that are launched only where the setting `mapping` says so: nothing compiles them before."""
+    usual, others, settings = set[str](), set[str](), set[Name]()
+
+    def walk(body: HostBody, found: set[str]) -> None:
+        for stm in body.stms:
+            match stm.exp:
+                case SizeParam(name) if size_kind(name) is Kind.MAPPING:
+                    settings.add(stm.pat[0].name)
+                case PrimOp(Op.LE, _, (Var(size), _)) if size in settings:
+                    settings.add(stm.pat[0].name)
+                case HostIf(Var(cond), counted, rival) if cond in settings:
+                    walk(counted, found)
+                    walk(rival, others)
+                case Launch(kernel):
+                    found.add(kernel)
+                case exp:
+                    for inner in bodies_of(exp):
+                        walk(inner, found)
+
+    for fun in program.functions:
+        for body in fun.bodies:
+            walk(body, usual)
+    return frozenset(others - usual)
+
+
+def variants_of(fun: HostFun, usual: int, loaded: Container[str]) -> tuple[Variant, ...]:
+    """What the launches of an entry may be set to, beside blocks of `usual` threads that do not take turns of kernels
+    that are `loaded`."""
     found: dict[Variant, None] = {}
     for launch in launches(fun.body):
         kinds = {size_kind(size.name) for size in launch.sizes}
         threads = (usual, *VALUES[Kind.BLOCK_SIZE]) if Kind.BLOCK_SIZE in kinds else (usual,)
         turns = (False, True) if Kind.FACTOR in kinds else (False,)
         found |= dict.fromkeys((launch.kernel, size, turn) for turn in turns for size in threads)
-    return tuple(one for one in found if one[1:] != (usual, False))
+    return tuple(one for one in found if one[1:] != (usual, False) or one[0] not in loaded)
 
 
 def compile_ahead(

@@ -16,6 +16,12 @@ costs is known, or is known to be no clear gain:
     S           changes no request of threads; what a block does once costs 1/S of what it did, at best
     manifest    a request of the array costs a sector, at best; the other arrays cost what they did
 
+Where counting does not decide, the program has both: the mapping of fewest bytes, and another one that the setting
+`mapping` (`kernels/host_ir/launch_parameters.py`) takes.
+
+    rival       of those evaluated, with another order, way to split or other manifests, the one that costs least,
+                and less than GAIN of σ*, where caches hold HELD of what is accessed again
+
 The width of an access (`passes/vectorise_accesses.py`) is no part of a mapping: a row of 16 bytes touches the sectors
 of its elements.
 """
@@ -37,6 +43,7 @@ from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, Var
 from ...analysis.memory_model import SECTOR
 from ...analysis.sectors import SOME, Predicted, Value, global_sectors, predict
+from ...host_ir.launch_parameters import Kind, size_param
 from ..host_builder import TRUE, Considered, Dims, HostBuilder, Made, Sigma
 from ..kernel_builder import NotLowerable
 
@@ -49,6 +56,10 @@ THREADS = 2 * WARP.threads
 
 GAIN = 0.9
 """A mapping is only taken before a simpler one if it costs less than this share."""
+
+HELD = 7 / 8
+"""The share of what is accessed again that caches may hold: of a sector that a thread reads by elements of 4 bytes, all
+but the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +86,19 @@ Layouts = abc.Mapping[Name, tuple[int, ...]]
 @dataclass(frozen=True, slots=True)
 class Mapped:
     """A mapping with its kernel for `THREADS` threads, its access sites, and its bytes at the sizes that stand for
-    all."""
+    all; `cached`: where caches hold `HELD` of what is accessed again."""
 
     mapping: Mapping
     layouts: Layouts
     made: Made
     sites: tuple[Predicted, ...]
     bytes: float
+    cached: float
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What a rival has otherwise: how often a block runs a kernel is a setting of its own."""
+        return self.mapping.order, self.mapping.way, self.layouts
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +123,13 @@ class Search:
 
 def best_mapping(
     h: HostBuilder, space: SegSpace, build: Build, results: abc.Set[Name] = frozenset()
-) -> tuple[Mapping, Layouts]:
-    """The cheapest mapping of a map's space and its manifests; `h` gets what was considered. `results` may be written
-    in another layout, and are then copied. Raises NotLowerable where the space has no kernel."""
+) -> tuple[tuple[Mapping, Layouts], ...]:
+    """The cheapest mapping of a map's space and its manifests, and its rival, if it has one; `h` gets what was
+    considered. `results` may be written in another layout, and are then copied. Raises NotLowerable where the space has
+    no kernel."""
     search = replace(search_of(h, space, build), results=frozenset(results))
-    best = found(search, [Mapping(order, 1) for order in orders(space.widths)])
-    return best.mapping, best.layouts
+    ones = found(search, [Mapping(order, 1) for order in orders(space.widths)])
+    return tuple([(one.mapping, one.layouts) for one in ones])
 
 
 def search_of(h: HostBuilder, space: SegSpace, build: Build) -> Search:
@@ -124,9 +142,9 @@ Way = tuple[str, tuple[Atom, ...], Callable[[], Made]]
 """A way to split a space: what it is called, its blocks (the product of these), and its kernel."""
 
 
-def best_way(h: HostBuilder, ways: tuple[Way, ...], dims: Dims = ()) -> tuple[int, Made]:
-    """The cheapest of several ways to run a segop, with the order of `dims` and the manifests that suit it. Raises
-    NotLowerable where there is none."""
+def best_way(h: HostBuilder, ways: tuple[Way, ...], dims: Dims = ()) -> tuple[tuple[int, Made], ...]:
+    """The cheapest of several ways to run a segop, with the order of `dims` and the manifests that suit it; and its
+    rival, if it has one. Raises NotLowerable where there is none."""
 
     def build(mapping: Mapping, _: int) -> Made:
         h.order = mapping.order
@@ -140,28 +158,36 @@ def best_way(h: HostBuilder, ways: tuple[Way, ...], dims: Dims = ()) -> tuple[in
 
     search = Search(h, dims, build, blocks, (1,), tuple(name for name, _, _ in ways))
     widths = search.widths
-    best = found(search, [Mapping(order, 1, way) for way in range(len(ways)) for order in orders(widths)])
-    return best.mapping.way, best.made
+    ones = found(search, [Mapping(order, 1, way) for way in range(len(ways)) for order in orders(widths)])
+    return tuple([(one.mapping.way, one.made) for one in ones])
 
 
 def best_layout(h: HostBuilder, blocks: tuple[Atom, ...], build: Callable[[], Made], dims: Dims) -> Made:
-    """The kernel that `build` makes, with the order of `dims` and the manifests that cost least."""
-    return best_way(h, (("", blocks, build),), dims)[1]
+    """The kernel that `build` makes, with the order of `dims` and the manifests that cost least, and its rival."""
+    (_, made), *rivals = best_way(h, (("", blocks, build),), dims)
+    return replace(made, rival=rivals[0][1]) if rivals else made
 
 
-def found(search: Search, mappings: list[Mapping]) -> Mapped:
-    """The cheapest of these mappings, with the factor and the manifests that suit it."""
+def found(search: Search, mappings: list[Mapping]) -> list[Mapped]:
+    """The cheapest of these mappings, with the factor and the manifests that suit it; and its rival."""
     plain = [mapped(search, {}, mapping) for mapping in mappings]
     best = cheapest(search, plain[0], plain)
     while (better := best_manifest(search, plain, best)) is not best:
         best = better
-    search.h.considered += (considered(search, one, one is best) for one in search.seen)
-    return best
+    ones = [best, *rival_of(search, best)]
+    search.h.considered += (considered(search, one, ones) for one in search.seen)
+    return ones
 
 
-def considered(search: Search, one: Mapped, is_best: bool) -> Considered:
-    """A mapping as a row: its order of dimensions, S, manifests, and for each array the sectors of its accesses, a
-    request of each."""
+def rival_of(search: Search, best: Mapped) -> list[Mapped]:
+    """The mapping that may be better than that of fewest bytes, if there is one."""
+    better = [one for one in search.seen if one.kind != best.kind and one.cached < GAIN * best.cached]
+    return sorted(better, key=lambda one: (one.cached, one.bytes))[:1]
+
+
+def considered(search: Search, one: Mapped, ones: list[Mapped]) -> Considered:
+    """A mapping as a row, of which `ones` are taken: its order of dimensions, S, manifests, and for each array the
+    sectors of its accesses, a request of each."""
     h, mapping = search.h, one.mapping
     bases = [name.base for name, _ in search.dims]
     names = [name.base if bases.count(name.base) == 1 else str(name) for name, _ in search.dims]
@@ -175,11 +201,13 @@ def considered(search: Search, one: Mapped, is_best: bool) -> Considered:
         if site.requests and site.array in arrays:
             sectors[arrays[site.array]] += site.units / site.requests
     each = ", ".join(f"{array} {count:.3g}" for array, count in sectors.items())
-    why_not, guard = (None, TRUE) if is_best else ("not the cheapest", None)
-    sigma = Sigma(
-        ", ".join(parts) or "as it is", global_sectors(one.sites), copied(h, one.layouts), tuple(sectors.items())
-    )
-    return Considered(f"σ {sigma.mapping}: {each}", h.nesting, why_not, guard, one.bytes, (), sigma)
+    words, setting = ", ".join(parts) or "as it is", size_param(h.entry, h.side, Kind.MAPPING).name
+    place = next((k for k, taken in enumerate(ones, 1) if taken is one), 0)
+    why_not, guard = (None, TRUE) if place == 1 else ("not the cheapest", None)
+    why_not = f"only if {setting} is {place}" if place > 1 else why_not
+    settings = (setting, place) if place and len(ones) > 1 else None
+    sigma = Sigma(words, global_sectors(one.sites), copied(h, one.layouts), tuple(sectors.items()), settings)
+    return Considered(f"σ {words}: {each}", h.nesting, why_not, guard, one.bytes, (), sigma)
 
 
 def orders(widths: tuple[Atom, ...]) -> Iterator[tuple[int, ...]]:
@@ -248,9 +276,20 @@ def mapped(search: Search, layouts: Layouts, mapping: Mapping) -> Mapped:
     threads = {Level.WARP: WARP.threads}.get(kernel.collective, THREADS if search.factors is FACTORS else BLOCK.threads)
     scalars = [standing_for(search.h, Var(name)) for name in made.scalars]
     sites = predict(kernel, scalars, search.blocks(mapping), threads, sample=SOME)
-    one = Mapped(mapping, layouts, made, sites, SECTOR * global_sectors(sites) + copied(search.h, layouts))
+    bytes = SECTOR * global_sectors(sites) + copied(search.h, layouts)
+    one = Mapped(mapping, layouts, made, sites, bytes, bytes - HELD * again(search.h, made, sites))
     search.seen.append(one)
     return one
+
+
+def again(h: HostBuilder, made: Made, sites: tuple[Predicted, ...]) -> float:
+    """Bytes of arrays of the host that a kernel accesses beyond what these have."""
+    once = {array: stored_bytes(h, name) for array, name in zip(made.kernel.arrays, made.arrays)}
+    moved = dict.fromkeys(once, 0.0)
+    for site in sites:
+        if site.array in moved:
+            moved[site.array] += SECTOR * site.units
+    return sum(max(0.0, moved[array] - once[array]) for array in once)
 
 
 def copied(h: HostBuilder, layouts: Layouts) -> float:

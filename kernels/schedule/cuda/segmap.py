@@ -11,25 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from ....flatten.tiling.block import Tileable
 from ....flatten.tiling.choose import SPLIT
 from ....ir import core
-from ....ir.core import SegSpace
+from ....ir.core import Param, SegSpace
 from ....ir.machine import BLOCK
 from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.types import Atom, Prim, Var, i64
 from ...passes.vectorise_accesses import row_width
 from ..cpu.segmap import block_a_point, is_collective, launch_a_point
-from ..host_builder import Made
+from ..host_builder import Made, alternatives
 from ..inner_segops import as_soacs
 from ..kernel_builder import Builder, Mode, Operand
 from ..queries import stays
 from ..soacs import row_reduction
 from ..space import bind_space, segment_results
 from ..table import Schedule, Segop, Table, bound, in_memory, run
-from .mapping import Mapping, best_mapping
+from .mapping import Layouts, Mapping, best_mapping
 from .row_registers import KeptRows, rows_in_registers
 from .tensor_tiles import on_tensor_cores, run_on_tensor_cores
 from .tile_splits import few_tiles, shares
@@ -49,26 +50,34 @@ def may_split(s: Segop[core.SegMap]) -> tuple[Tileable, int] | str:
 
 def run_mapped(s: Segop[core.SegMap], _: bool) -> None:
     """The threads of the grid over all dimensions."""
-    h, exp, pat = s.h, s.exp, s.stm.pat
+    h, pat = s.h, s.stm.pat
     h.bind(pat)
-    s = replace(bound(s, ()), outs=[(p.name, p.type) for p in s.results])
+    found = best_mapping(h, s.exp.space, partial(points_kernel, s), {param.name for param in pat})
+    alternatives(h, pat, [lambda own, one=one: launch_mapped(bound(s, own), pat, *one) for one in found], s.stm.loc)
 
-    def build(mapping: Mapping, threads: int) -> Made:
-        b = h.builder()
-        over_points(b, exp.space, mapping, threads, lambda at: segment_results(b, exp.body, s.outs, at, Mode.THREAD))
-        return h.finish(b, s.base)
 
-    mapping, layouts = best_mapping(h, exp.space, build, {param.name for param in pat})
-    for param in pat:
+def points_kernel(s: Segop[core.SegMap], mapping: Mapping, threads: int) -> Made:
+    """The kernel of a mapping, for blocks of `threads` threads."""
+    b, outs = s.h.builder(), [(p.name, p.type) for p in s.results]
+    over_points(b, s.exp.space, mapping, threads, lambda at: segment_results(b, s.exp.body, outs, at, Mode.THREAD))
+    return s.h.finish(b, s.base)
+
+
+def launch_mapped(s: Segop[core.SegMap], pat: tuple[Param, ...], mapping: Mapping, layouts: Layouts) -> None:
+    """Launch that kernel; the manifests are of the results by the names in `pat`."""
+    h, names = s.h, {p.name: own.name for p, own in zip(pat, s.stm.pat, strict=True)}
+    layouts = {names.get(name, name): perm for name, perm in layouts.items()}
+    h.bind(s.stm.pat)
+    for param in s.stm.pat:
         if param.name not in layouts:
             h.emit((param,), core.Scratch(param.type), s.stm.loc)
     h.layouts.update(layouts)
-    made = build(mapping, BLOCK.threads)
+    made = points_kernel(s, mapping, BLOCK.threads)
     threads = BLOCK.threads * row_width(made.kernel)
     if threads > BLOCK.threads:
-        made = build(mapping, threads)
+        made = points_kernel(s, mapping, threads)
     h.layouts.clear()
-    points = h.product(exp.space.widths)
+    points = h.product(s.exp.space.widths)
     h.launch(made, h.ceil_div(points, mapping.chunk(threads)), points, made.cost, s.stm.loc)
 
 
@@ -108,7 +117,7 @@ def are_short(s: Collective, found: KeptRows) -> Atom:
 COLLECTIVE: Table = (
     Schedule(
         "rows in registers",
-        lambda s, found: launch_a_point(s, replace(s.made, kernel=found.kernel)),
+        lambda s, found: launch_a_point(s, replace(s.made, kernel=found.kernel, rival=None)),
         keeps_rows,
         are_short,
     ),

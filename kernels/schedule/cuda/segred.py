@@ -19,7 +19,7 @@ from ...analysis.cost import EXTENT
 from ...host_ir.launch_parameters import Kind
 from ...kernel_ir import nodes as kir
 from ..cpu.segred import ELEMENTS, Chunked, in_chunks
-from ..host_builder import HostBuilder, Made
+from ..host_builder import HostBuilder, Made, alternatives
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, scalar
 from ..merge_path import MERGE_PATH
 from ..soacs import collective_reduce, is_simple, k_lambda, neutral_of, put
@@ -113,8 +113,13 @@ def launch_teams(s: Chunked, _: bool) -> None:
         ("whole teams", (h.ceil_div(segments, each),), lambda: teams_kernel(s, (team, each, segments))),
         (f"teams of {SMALL_TEAM}", (h.ceil_div(segments, small[1]),), lambda: teams_kernel(s, small)),
     )
-    way, made = best_way(h, ways, s.exp.space.dims[:-1])
-    h.launch(made, ways[way][1][0], h.product(s.exp.space.widths), made.cost / EXTENT, s.stm.loc)
+    elements = h.product(s.exp.space.widths)
+
+    def launch_way(way: int, made: Made) -> None:
+        h.launch(made, ways[way][1][0], elements, made.cost / EXTENT, s.stm.loc)
+
+    found = best_way(h, ways, s.exp.space.dims[:-1])
+    alternatives(h, (), [lambda _, one=one: launch_way(*one) for one in found], s.stm.loc)
 
 
 def teams_kernel(s: Chunked, cut: tuple[Atom, Atom, Atom]) -> Made:

@@ -28,13 +28,15 @@ from soac.flatten.tiling.choose import REGISTERS
 from soac.ir.errors import RunError
 from soac.ir.machine import CUDA, Machine
 from soac.ir.types import Prim
-from soac.ir.version_tree import sizes_of
+from soac.ir.version_tree import Size, sizes_of
 from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc, resources
 from soac.kernels.devices.cuda.ptxas_report import Resources
 from soac.kernels.devices.device import on_host
+from soac.kernels.host_ir.launch_parameters import Kind, launch_sizes, size_kind
+from soac.kernels.host_ir.nodes import HostFun
 from soac.kernels.kernel_ir.dedup import form_of
 from soac.kernels.kernel_ir.nodes import Distribute, FailureSite, Kernel, Note
 from soac.kernels.kernel_ir.traverse import statements
@@ -283,8 +285,8 @@ class Run:
 
 
 def runs(subject: Subject, reached: Container[str]) -> Iterator[Run]:
-    """Every case on every version, and register tiles of every size; then with other sizes of tiles the versions that
-    may launch a kernel that has not been reached, as are all where kernels are wanted."""
+    """Every case on every version, and register tiles of every size; then with rivals of mappings, and with other sizes
+    of tiles, the versions that may launch a kernel that has not been reached, as are all where kernels are wanted."""
     kernels = [name for name in subject.wanted or map(NAME, subject.compiled.host.kernels) if name not in subject.known]
     ways = ways_to(subject.compiled.host)
 
@@ -296,7 +298,7 @@ def runs(subject: Subject, reached: Container[str]) -> Iterator[Run]:
     yield from (run for run in usual if not subject.wanted or may_reach(run))
     for wide, call in subject.wide if any(name not in subject.known for name in in_registers(subject)) else ():
         yield Run(call, wide.forced, wide.settings)
-    yield from (run for run in _with_other_sizes(subject) if may_reach(run))
+    yield from (run for run in chain(_with_rivals(subject), _with_other_sizes(subject)) if may_reach(run))
 
 
 def in_time(
@@ -335,6 +337,19 @@ def in_registers(subject: Subject) -> Iterator[str]:
     for kernel in subject.compiled.host.kernels:
         if any(isinstance(stm, Distribute) for stm in statements(kernel.body)):
             yield kernel.name
+
+
+def _with_rivals(subject: Subject) -> Iterator[Run]:
+    """Versions with mappings that have rivals on their way, with these."""
+    settings = {fun.entry.name: mappings_of(fun) for fun in subject.compiled.host.functions}
+    for run in (run for call in subject.calls for run in _versions(subject, call, {})):
+        if sizes := {s.name: 2 for s in settings[run.call.entry] if s.is_reached(run.forced)}:
+            yield replace(run, sizes=sizes)
+
+
+def mappings_of(fun: HostFun) -> tuple[Size, ...]:
+    """The settings of mappings that have rivals."""
+    return tuple(size for size in launch_sizes(fun) if size_kind(size.name) is Kind.MAPPING)
 
 
 def _with_other_sizes(subject: Subject) -> Iterator[Run]:

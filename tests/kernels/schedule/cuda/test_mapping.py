@@ -84,8 +84,8 @@ def manifests(program: Compiled) -> int:
 
 
 def sectors_of_accesses(program: Compiled, scalars: list[int]) -> list[float]:
-    """Sectors for each request, for the accesses to global memory of the one kernel of a program."""
-    (kernel,) = program.host.kernels
+    """Sectors for each request, for the accesses to global memory of the first kernel of a program."""
+    kernel, *_ = program.host.kernels
     sites = predict(kernel, scalars, 4, 64)
     return [s.units / s.requests for s in sites if s.array.space is Space.GLOBAL]
 
@@ -139,7 +139,7 @@ def test_values(text: str, shape: tuple[int, int]) -> None:
 def test_what_is_chosen_is_what_the_tracer_counts() -> None:
     program = compiled(ROWS)
     report = trace_program(program, "main", [np.ones((96, 40), np.float32)], settings=TraceSettings(64))
-    (kernel,), (launch,) = program.host.kernels, report.launches
+    (kernel, *_), (launch,) = program.host.kernels, report.launches
     assert isinstance(kernel, Kernel)
     measured = sum(s.units for s in launch.sites if s.array.space is Space.GLOBAL)
     assert global_sectors(predict(kernel, [96, 40], launch.blocks, 64)) == measured
@@ -171,7 +171,7 @@ def test_a_pair_of_order_and_factor_is_found_that_is_not_of_the_best_order() -> 
     assert costs[(0, 1), 1] < costs[(1, 0), 1]
     assert costs[(0, 1), 8] == costs[(0, 1), 1]
     h.considered.clear()
-    assert best_mapping(h, space, with_constants) == (Mapping((1, 0), 8), {})
+    assert best_mapping(h, space, with_constants) == ((Mapping((1, 0), 8), {}),)
     (taken,) = (row for row in h.considered if row.why_not is None)
     assert taken.schedule.startswith("σ (j, i), S = 8: ")
     assert taken.cost == costs[(1, 0), 8] == min(row.cost or 0 for row in h.considered)
@@ -196,11 +196,13 @@ def test_no_mapping_costs_clearly_less(text: str, monkeypatch: pytest.MonkeyPatc
     """What is not evaluated is no better: with all orders and factors, and any other manifest."""
     least: list[float] = []
 
-    def watched(h: HostBuilder, space: SegSpace, build: Build, results: Set[Name]) -> tuple[Mapping, Layouts]:
-        mapping, layouts = best_mapping(h, space, build, results)
+    def watched(
+        h: HostBuilder, space: SegSpace, build: Build, results: Set[Name]
+    ) -> tuple[tuple[Mapping, Layouts], ...]:
+        ((mapping, layouts), *_) = found = best_mapping(h, space, build, results)
         search = replace(search_of(h, space, build), results=frozenset(results))
         least.append(min(all_bytes(search, layouts)) / mapped(search, layouts, mapping).bytes)
-        return mapping, layouts
+        return found
 
     monkeypatch.setattr(gpu_segmap, "best_mapping", watched)
     compiled(text)
