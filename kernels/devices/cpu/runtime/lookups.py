@@ -62,10 +62,8 @@ def _in_registers(width: int, bits: int, each: int, one: Lookup, code: Code) -> 
     parts = [one(code, _lanes(code, "%1", bits, width, k, each)) for k in range(0, width, each)]
     held = each
     while len(parts) > 1:
-        order = ", ".join(f"i32 {k}" for k in range(2 * held))
-        t = f"<{held} x i{bits}>"
         pairs = zip(parts[::2], parts[1::2], strict=True)
-        parts = [code.op(f"shufflevector {t} {x}, {t} {y}, <{2 * held} x i32> <{order}>") for x, y in pairs]
+        parts = [code.shuffle(f"<{held} x i{bits}>", x, y, range(2 * held)) for x, y in pairs]
         held *= 2
     return _lanes(code, parts[0], bits, held, 0, width)
 
@@ -123,10 +121,9 @@ def _chosen(code: Code, bits: int, lanes: int, greater: str, span: int, numbers:
 def _out_of_sixteens(size: int, count: int, code: Code, numbers: str) -> str:
     lanes, found = size // 8, list[str]()
     t, name = f"<{lanes} x i8>", "llvm.x86.avx512.pshuf.b.512" if size == 512 else "llvm.x86.avx2.pshuf.b"
-    order = ", ".join(f"i32 {k % SEGMENT}" for k in range(lanes))
     for first in range(0, count, SEGMENT):
         part = _part(code, f"<{SEGMENT} x i8>", first)
-        table = code.op(f"shufflevector <{SEGMENT} x i8> {part}, <{SEGMENT} x i8> poison, <{lanes} x i32> <{order}>")
+        table = code.shuffle(f"<{SEGMENT} x i8>", part, "poison", (k % SEGMENT for k in range(lanes)))
         near = code.op(f"sub {t} {numbers}, splat (i8 {first})") if first else numbers
         if count > SEGMENT:
             near = _called(code, f"llvm.uadd.sat.v{lanes}i8", t, near, f"splat (i8 {BESIDE})")

@@ -25,8 +25,6 @@ def _rows(width: int, bits: int, code: Code) -> str:
         code.do(f"store volatile <{width} x {t}> %{number}, ptr {table}")
     count = 128 // bits
     row, flags = f"<{count} x i{bits}>", f"<{count} x i1>"
-    name = f"llvm.masked.store.v{count}i{bits}.p0"
-    code.module.declare(name, "void", (row, "ptr", "i32", flags))
     for lane in range(width):
         at, word, keep = (
             code.op(f"load volatile {t}, ptr {code.op(f'getelementptr {t}, ptr {table}, i64 {lane}')}")
@@ -36,5 +34,5 @@ def _rows(width: int, bits: int, code: Code) -> str:
         bit = keep if count == 8 else code.op(f"zext i8 {keep} to i{count}")
         to = code.op(f"getelementptr i{bits}, ptr %0, i64 {at}")
         mask = code.op(f"bitcast i{count} {bit} to {flags}")
-        code.call_void(name, ((row, elements), ("ptr", to), ("i32", str(bits // 8)), (flags, mask)))
+        code.masked_store(f"i{bits}", bits // 8, count, elements, to, mask)
     return ""
