@@ -71,8 +71,7 @@ def or_neutral(e: Lanes, values: tuple[Varying, ...], neutral: Tuple) -> tuple[V
 
 def shuffle(e: Lanes, prim: Prim, x: str, y: str, lanes: list[int]) -> str:
     """Lanes of x (from 0) and y (from `width`)."""
-    t, listed = e.type(prim), ", ".join(f"i32 {lane}" for lane in lanes)
-    return e.code.op(f"shufflevector {t} {x}, {t} {y}, <{len(lanes)} x i32> <{listed}>")
+    return e.code.shuffle(e.type(prim), x, y, lanes)
 
 
 # ---- reductions --------------------------------------------------------------------------------------------------

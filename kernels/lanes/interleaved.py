@@ -162,8 +162,7 @@ def _elements_on(e: Lanes, mask: str, first: int, stride: int, count: int) -> st
     """The mask of the elements from `first` on: those of lanes that are on, without the places between."""
     t = e.vec.raw("i1")
     order = [place // stride if place % stride < count else e.width for place in range(first, first + e.width)]
-    listed = ", ".join(f"i32 {lane}" for lane in order)
-    return e.code.op(f"shufflevector {t} {mask}, {t} zeroinitializer, <{e.width} x i32> <{listed}>")
+    return e.code.shuffle(t, mask, "zeroinitializer", order)
 
 
 def _picked(e: Lanes, prim: Prim, parts: Sequence[tuple[int, str]], places: Sequence[int]) -> str:
@@ -178,8 +177,7 @@ def _picked(e: Lanes, prim: Prim, parts: Sequence[tuple[int, str]], places: Sequ
         for lane in lanes:
             order[lane] = e.width + places[lane] - first
             found[lane] = True
-        listed = ", ".join(f"i32 {lane}" for lane in order)
-        made = e.code.op(f"shufflevector {t} {made}, {t} {part}, <{e.width} x i32> <{listed}>")
+        made = e.code.shuffle(t, made, part, order)
     return made
 
 

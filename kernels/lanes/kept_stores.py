@@ -182,8 +182,7 @@ def keeping_counted(module: Module, lanes: int, prim: Prim, stride: int) -> str:
 
     def write(code: Code) -> str:
         t = f"<{lanes} x i{prim.bits}>"
-        one = code.op(f"insertelement {t} poison, i{prim.bits} %0, i64 0")
-        first = code.op(f"shufflevector {t} {one}, {t} poison, <{lanes} x i32> zeroinitializer")
+        first = code.splat(f"i{prim.bits}", lanes, "%0")
         return _written(code, lanes, prim.bits, code.op(f"add {t} {first}, {steps(prim, 0, stride, lanes)}"), True)
 
     name = f"{KEEP_COUNTED}v{lanes}i{prim.bits}.{stride}"
@@ -198,9 +197,7 @@ def _written(code: Code, lanes: int, bits: int, x: str, exactly: bool) -> str:
         word = code.op(f"lshr i64 %1, {first}") if first else "%1"
         if size < MOST_LANES:
             word = code.op(f"and i64 {word}, {(1 << size) - 1}")
-        order = ", ".join(f"i32 {first + k}" for k in range(size))
-        t = f"<{lanes} x i{bits}>"
-        part = code.op(f"shufflevector {t} {x}, {t} poison, <{size} x i32> <{order}>")
+        part = code.shuffle(f"<{lanes} x i{bits}>", x, "poison", range(first, first + size))
         count = ones(code, word)
         _store_front(code, size, bits, _compressed(code, size, bits, part, word), to, count if exactly else None)
         to = code.op(f"getelementptr i{bits}, ptr {to}, i64 {count}")
@@ -222,14 +219,10 @@ def _compressed(code: Code, lanes: int, bits: int, x: str, word: str) -> str:
 
 def _store_front(code: Code, lanes: int, bits: int, value: str, to: str, count: str | None) -> None:
     """Store the first `count` elements of a vector, or all of them."""
-    t, flags = f"<{lanes} x i{bits}>", f"<{lanes} x i1>"
     if count is None:
-        code.do(f"store {t} {value}, ptr {to}, align 1")
+        code.do(f"store <{lanes} x i{bits}> {value}, ptr {to}, align 1")
         return
-    one = code.op(f"insertelement <{lanes} x i64> poison, i64 {count}, i64 0")
-    counts = code.op(f"shufflevector <{lanes} x i64> {one}, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer")
+    counts = code.splat("i64", lanes, count)
     steps = ", ".join(f"i64 {k}" for k in range(lanes))
     front = code.op(f"icmp ult <{lanes} x i64> <{steps}>, {counts}")
-    name = f"llvm.masked.store.{mangled(f'i{bits}', lanes)}.p0"
-    code.module.declare(name, "void", (t, "ptr", "i32", flags))
-    code.call_void(name, ((t, value), ("ptr", to), ("i32", "1"), (flags, front)))
+    code.masked_store(f"i{bits}", 1, lanes, value, to, front)

@@ -147,13 +147,12 @@ def _load_runs(e: Lanes, place: Place, prim: Prim, runs: tuple[Run, ...]) -> tup
 def _splat_where(e: Lanes, place: Place, prim: Prim, index: str, wanted: str) -> str:
     """An element in all lanes, as it is in memory; any value where it is not wanted, as it may not be there."""
     element = memory_type(prim)
-    t, spare = vector(element, e.width), e.code.slot(element)
+    spare = e.code.slot(element)
     e.code.do(f"store {element} zeroinitializer, ptr {spare}")
     there = address(e, element, place.pointer, index)
     pointer = e.code.op(f"select i1 {wanted}, ptr {there}, ptr {spare}")
     x = e.code.op(f"load {element}, ptr {pointer}, align {prim.bytes}")
-    first = e.code.op(f"insertelement {t} poison, {element} {x}, i64 0")
-    return e.code.op(f"shufflevector {t} {first}, {t} poison, <{e.width} x i32> zeroinitializer")
+    return e.code.splat(element, e.width, x)
 
 
 def _ahead(e: Lanes, index: Operand) -> int:
@@ -168,16 +167,11 @@ def load_beside(e: Lanes, array: KArray, index: Operand, near: Neighbour) -> Lan
         return load_at(e, array, i, _ahead(e, index))
     t, late = vector(memory_type(prim), e.width), near.shift > 0
     pairs = zip(source.texts, source.texts[1:], strict=False)
-    shared = [_shifted(e, t, x, y, near.shift % e.width) for x, y in pairs]
+    first = near.shift % e.width
+    shared = [e.code.shuffle(t, x, y, range(first, first + e.width)) for x, y in pairs]
     pointer = _run_start(e, place, prim, i, e.unroll - 1 if late else 0)
     alone = e.code.op(f"load {t}, ptr {pointer}, align {prim.bytes}")
     return Varying(prim, (*shared, alone) if late else (alone, *shared))
-
-
-def _shifted(e: Lanes, t: str, x: str, y: str, first: int) -> str:
-    """A vector of the elements of x and y from `first` on."""
-    order = ", ".join(f"i32 {k}" for k in range(first, first + e.width))
-    return e.code.op(f"shufflevector {t} {x}, {t} {y}, <{e.width} x i32> <{order}>")
 
 
 def store(e: Lanes, stm: Store) -> None:
@@ -246,8 +240,7 @@ def _run_start(e: Lanes, place: Place, prim: Prim, index: Linear, group: int) ->
 
 
 def _reversed(e: Lanes, t: str, x: str) -> str:
-    order = ", ".join(f"i32 {lane}" for lane in range(e.width - 1, -1, -1))
-    return e.code.op(f"shufflevector {t} {x}, {t} poison, <{e.width} x i32> <{order}>")
+    return e.code.shuffle(t, x, "poison", range(e.width - 1, -1, -1))
 
 
 def _run_mask(e: Lanes, index: Linear, mask: Mask, group: int) -> str:
@@ -264,10 +257,7 @@ def masked_load(e: Lanes, prim: Prim, pointer: str, mask: str) -> str:
 
 def masked_store(e: Lanes, prim: Prim, pointer: str, value: str, mask: str) -> None:
     """Store the elements of one vector, as they lie in memory, from the pointer on, in the lanes of `mask`."""
-    t, bits = vector(memory_type(prim), e.width), e.vec.raw("i1")
-    name = f"llvm.masked.store.{mangled(memory_type(prim), e.width)}.p0"
-    e.code.module.declare(name, "void", (t, "ptr", "i32", bits))
-    e.code.call_void(name, ((t, value), ("ptr", pointer), ("i32", str(prim.bytes)), (bits, mask)))
+    e.code.masked_store(memory_type(prim), prim.bytes, e.width, value, pointer, mask)
 
 
 def _load_run(e: Lanes, place: Place, prim: Prim, index: Linear, ahead: int) -> tuple[str, ...]:
@@ -333,11 +323,8 @@ def _gather_from_array(e: Lanes, prim: Prim, pointers: str, mask: str) -> str:
 
 def scatter(e: Lanes, prim: Prim, pointers: str, value: str, mask: str) -> None:
     """Store the elements of one vector at its pointers, in the lanes of `mask`."""
-    t, ptrs, bits = (e.vec.raw(x) for x in (memory_type(prim), "ptr", "i1"))
     pointers, mask = _everywhere(e, prim, pointers, mask)
-    name = f"llvm.masked.scatter.{mangled(memory_type(prim), e.width)}.{mangled('ptr', e.width)}"
-    e.code.module.declare(name, "void", (t, ptrs, "i32", bits))
-    e.code.call_void(name, ((t, value), (ptrs, pointers), ("i32", str(prim.bytes)), (bits, mask)))
+    e.code.masked_scatter(memory_type(prim), prim.bytes, e.width, value, pointers, mask)
 
 
 def _everywhere(e: Lanes, prim: Prim, pointers: str, mask: str) -> tuple[str, str]:

@@ -30,8 +30,7 @@ def everywhere(code: Code, element: str, width: int, pointers: str, mask: str) -
     """Pointers for all lanes: those that are off have a spare element."""
     ptrs, spare = vector("ptr", width), code.slot(element)
     code.do(f"store {element} zeroinitializer, ptr {spare}")
-    first = code.op(f"insertelement {ptrs} poison, ptr {spare}, i64 0")
-    spares = code.op(f"shufflevector {ptrs} {first}, {ptrs} poison, <{width} x i32> zeroinitializer")
+    spares = code.splat("ptr", width, spare)
     return code.op(f"select {vector('i1', width)} {mask}, {ptrs} {pointers}, {ptrs} {spares}")
 
 

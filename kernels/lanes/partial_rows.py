@@ -7,7 +7,7 @@ A processor that stores some bytes of a register stores a row at once (`kernels/
 from __future__ import annotations
 
 from ..kernel_ir.nodes import StoreSome
-from ..llvm.text import Code, Module, mangled, vector
+from ..llvm.text import Code, Module, vector
 from .memory import as_index, stored
 from .values import Lanes, mask_of, operand, vectors
 
@@ -41,11 +41,7 @@ def storing(module: Module, width: int, bits: int, count: int) -> str:
     element, t = f"i{bits}", vector(f"i{bits}", width)
 
     def write(code: Code) -> str:
-        spare = code.slot(element)
-        first = code.op(f"insertelement {ptrs} poison, ptr {spare}, i64 0")
-        spares = code.op(f"shufflevector {ptrs} {first}, {ptrs} poison, <{width} x i32> zeroinitializer")
-        scatter = f"llvm.masked.scatter.{mangled(element, width)}.{mangled('ptr', width)}"
-        code.module.declare(scatter, "void", (t, ptrs, "i32", vector("i1", width)))
+        spares = code.splat("ptr", width, code.slot(element))
         for k in range(count):
             x = code.op(f"trunc {words} {code.op(f'lshr {words} %2, splat (i64 {k * bits})')} to {t}")
             bit = code.op(f"and {flags} %3, splat (i8 {1 << k})")
@@ -53,8 +49,7 @@ def storing(module: Module, width: int, bits: int, count: int) -> str:
             at = code.op(f"add {words} %1, splat (i64 {k})")
             place = code.op(f"getelementptr {element}, ptr %0, {words} {at}")
             to = code.op(f"select <{width} x i1> {keep}, {ptrs} {place}, {ptrs} {spares}")
-            on = (f"<{width} x i1>", "splat (i1 true)")
-            code.call_void(scatter, ((t, x), (ptrs, to), ("i32", str(bits // 8)), on))
+            code.masked_scatter(element, bits // 8, width, x, to, "splat (i1 true)")
         return ""
 
     module.function(name, "void", ("ptr", words, words, flags), write, " alwaysinline")

@@ -31,11 +31,8 @@ def store_first(e: Lanes, prim: Prim, pointer: str, value: str) -> None:
     code, element, size, count = e.code, memory_type(prim), e.width // 2, e.rest[1]
     while size:
         half = vector(element, size)
-        both = f"shufflevector {vector(element, 2 * size)} {value}, {vector(element, 2 * size)} poison"
-        low, high = (
-            code.op(f"{both}, <{size} x i32> <{', '.join(f'i32 {first + k}' for k in range(size))}>")
-            for first in (0, size)
-        )
+        both = vector(element, 2 * size)
+        low, high = (code.shuffle(both, value, "poison", range(first, first + size)) for first in (0, size))
         has = code.op(f"icmp ne i64 {code.op(f'and i64 {count}, {size}')}, 0")
         piece, behind = code.fresh("piece"), code.fresh("behind")
         code.branch(has, piece, behind)

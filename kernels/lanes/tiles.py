@@ -250,8 +250,7 @@ def _store(tile: _Tile, columns: int, first: str) -> None:
 
 def shuffled(code: Code, element: str, x: str, y: str, width: int, lanes: Iterable[int]) -> str:
     """Lanes of x (from 0) and y (from `width`)."""
-    t, listed = vector(element, width), [f"i32 {lane}" for lane in lanes]
-    return code.op(f"shufflevector {t} {x}, {t} {y}, <{len(listed)} x i32> <{', '.join(listed)}>")
+    return code.shuffle(vector(element, width), x, y, lanes)
 
 
 def joined(code: Code, element: str, parts: list[str], width: int) -> str:

@@ -215,9 +215,7 @@ def splat(e: Lanes, prim: Prim, text: str) -> str:
     """A scalar in every lane of one vector."""
     if not text.startswith("%"):
         return f"splat ({llvm_type(prim)} {text})"
-    t = e.type(prim)
-    first = e.code.op(f"insertelement {t} poison, {llvm_type(prim)} {text}, i64 0")
-    return e.code.op(f"shufflevector {t} {first}, {t} poison, <{e.width} x i32> zeroinitializer")
+    return e.code.splat(llvm_type(prim), e.width, text)
 
 
 def vectors(e: Lanes, value: LaneValue) -> tuple[str, ...]:

@@ -69,11 +69,7 @@ def _whole(one: Vec, prim: Prim, x: str) -> tuple[str, str]:
 
 def in_every_lane(v: Vec, prim: Prim, text: str) -> str:
     """A scalar in every lane."""
-    if v.width == SCALAR:
-        return text
-    t = v.type(prim)
-    first = v.code.op(f"insertelement {t} poison, {llvm_type(prim)} {text}, i64 0")
-    return v.code.op(f"shufflevector {t} {first}, {t} poison, <{v.width} x i32> zeroinitializer")
+    return text if v.width == SCALAR else v.code.splat(llvm_type(prim), v.width, text)
 
 
 def _whole_power(x: Num, count: str, kept: bool) -> Parts:

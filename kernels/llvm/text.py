@@ -8,7 +8,7 @@ vectors of some width with the same calls, so that every operation is written do
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
 
@@ -200,6 +200,31 @@ class Code:
 
     def call_void(self, name: str, args: tuple[tuple[str, str], ...]) -> None:
         self.do(f"call void @{name}({', '.join(f'{t} {x}' for t, x in args)})")
+
+    def splat(self, element: str, width: int, x: str) -> str:
+        """A scalar in every lane of a vector."""
+        t = vector(element, width)
+        first = self.op(f"insertelement {t} poison, {element} {x}, i64 0")
+        return self.op(f"shufflevector {t} {first}, {t} poison, <{width} x i32> zeroinitializer")
+
+    def shuffle(self, t: str, x: str, y: str, lanes: Iterable[int]) -> str:
+        """Lanes of two vectors of a type, those of `x` numbered first."""
+        listed = [f"i32 {lane}" for lane in lanes]
+        return self.op(f"shufflevector {t} {x}, {t} {y}, <{len(listed)} x i32> <{', '.join(listed)}>")
+
+    def masked_store(self, element: str, size: int, width: int, value: str, pointer: str, mask: str) -> None:
+        """Store the elements of a vector from the pointer on, aligned to `size` bytes, in the lanes of the mask."""
+        t, flags = vector(element, width), vector("i1", width)
+        name = f"llvm.masked.store.{mangled(element, width)}.p0"
+        self.module.declare(name, "void", (t, "ptr", "i32", flags))
+        self.call_void(name, ((t, value), ("ptr", pointer), ("i32", str(size)), (flags, mask)))
+
+    def masked_scatter(self, element: str, size: int, width: int, value: str, pointers: str, mask: str) -> None:
+        """Store the elements of `size` bytes of a vector at its pointers, in the lanes of the mask."""
+        t, ptrs, flags = (vector(x, width) for x in (element, "ptr", "i1"))
+        name = f"llvm.masked.scatter.{mangled(element, width)}.{mangled('ptr', width)}"
+        self.module.declare(name, "void", (t, ptrs, "i32", flags))
+        self.call_void(name, ((t, value), (ptrs, pointers), ("i32", str(size)), (flags, mask)))
 
     def text(self) -> str:
         return "\n".join([*self.entry, *self.lines, *self.cold]) + "\n"

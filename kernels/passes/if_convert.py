@@ -20,6 +20,7 @@ from ..analysis.speculation import is_harmless
 from ..analysis.uniformity import find_facts
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.dead_code import needed
+from ..kernel_ir.new_names import NewNames
 from ..kernel_ir.nodes import KConvert, Kernel, KIf, KLambda, KLet, KOp, KStm, KVar, Operand
 from ..kernel_ir.traverse import children, map_operands, names, rewritten, statements, with_children
 
@@ -35,17 +36,17 @@ Values = dict[Operand, Operand]
 def if_convert(kernel: Kernel) -> Kernel:
     """The kernel with its cheap varying branches as selects."""
     facts = find_facts(kernel.body)
-    selector = _Selector(facts.varying, facts.mutable, [0])
+    selector = _Selector(facts.varying, facts.mutable, NewNames("s"))
     return replace(kernel, body=rewritten(kernel.body, selector.statement))
 
 
 @dataclass(frozen=True, slots=True)
 class _Selector:
-    """Names of what differs from lane to lane, and of what is assigned; `fresh` counts the names made."""
+    """Names of what differs from lane to lane, and of what is assigned."""
 
     varying: frozenset[str]
     mutable: frozenset[str]
-    fresh: list[int]
+    new: NewNames
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         match stm:
@@ -135,8 +136,7 @@ class _Selector:
         return self.let(var, KConvert(var.prim, var.prim, var), out)
 
     def let(self, like: KVar, rhs: kir.Rhs, out: list[KStm]) -> KVar:
-        self.fresh[0] += 1
-        var = KVar(f"{like.name}.s{self.fresh[0]}", like.prim)
+        var = self.new.name(like.name, like.prim)
         out.append(KLet(var, rhs))
         return var
 

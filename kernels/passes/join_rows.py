@@ -22,7 +22,8 @@ from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment, Poly, as_constant
 from ..kernel_ir.affine_code import PolyCode
 from ..kernel_ir.dead_code import needed
-from ..kernel_ir.nodes import For, KArray, Kernel, KIf, KLet, KLoad, KOp, KStm, KVar, Operand, Space, Store, Threads
+from ..kernel_ir.new_names import NewNames
+from ..kernel_ir.nodes import For, KArray, Kernel, KIf, KLet, KLoad, KStm, KVar, Operand, Space, Store, Threads
 from ..kernel_ir.traverse import Stms, assigned, children, defined, names, rewritten, statements, with_children
 
 Nest = tuple[tuple[KVar, Operand], ...]
@@ -33,9 +34,9 @@ Fresh = Callable[[str], KVar]
 
 def join_rows(kernel: Kernel) -> Kernel:
     """The kernel with such loops joined; the same one where there are none."""
-    joiner = _Joiner(Environment(assigned(kernel.body)))
+    joiner = _Joiner(Environment(assigned(kernel.body)), NewNames("j", exact=True))
     body = joiner.statements(kernel.body)
-    return replace(kernel, body=body) if joiner.made else kernel
+    return replace(kernel, body=body) if joiner.new.made else kernel
 
 
 def joined(stms: Stms, nest: Nest, point: KVar, values: Environment, fresh: Fresh) -> Stms | None:
@@ -118,10 +119,10 @@ def _is_own(places: list[tuple[Poly, Poly]]) -> bool:
 
 @dataclass(slots=True)
 class _Joiner:
-    """`values`: of the variables so far; `made` counts the names made."""
+    """`values`: of the variables so far."""
 
     values: Environment
-    made: int = 0
+    new: NewNames
 
     def statements(self, stms: Stms) -> Stms:
         return tuple(new for stm in stms for new in self.statement(stm))
@@ -152,21 +153,15 @@ class _Joiner:
         out: list[KStm] = []
         (_, count), *others = nest
         for _, width in others:
-            count = self.let(out, Op.MUL, count, self.natural(out, width))
+            count = self.new.let(out, Op.MUL, count, self.natural(out, width))
         return (*out, Threads(point, i64(0), count, found.stms))
 
     def natural(self, out: list[KStm], width: Operand) -> Operand:
         """A number of indices that is not negative."""
-        return width if isinstance(width, Const) and width.value >= 0 else self.let(out, Op.MAX, width, i64(0))
-
-    def let(self, out: list[KStm], op: Op, x: Operand, y: Operand) -> KVar:
-        var = self.fresh("t")
-        out.append(KLet(var, KOp(op, Prim.I64, (x, y), op is Op.MUL)))
-        return var
+        return width if isinstance(width, Const) and width.value >= 0 else self.new.let(out, Op.MAX, width, i64(0))
 
     def fresh(self, base: str) -> KVar:
-        self.made += 1
-        return KVar(f"{base}.j{self.made}", Prim.I64)
+        return self.new.name(base, Prim.I64)
 
 
 def _nest(stm: KStm) -> tuple[Nest, Stms]:

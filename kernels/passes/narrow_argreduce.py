@@ -25,9 +25,10 @@ from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.dead_code import needed
+from ..kernel_ir.new_names import NewNames, taken_in
 from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KLambda, KLet, KOp, KStm, KVar, Operand
 from ..kernel_ir.signs import Ranges
-from ..kernel_ir.traverse import Renamed, names, rewritten
+from ..kernel_ir.traverse import names, rewritten
 from .loop_middles import MIRRORED, folded
 
 PIECE = 1 << 30
@@ -39,17 +40,15 @@ I64_ZERO = Const(Prim.I64, 0)
 
 def narrow_argreduce(kernel: Kernel) -> Kernel:
     """The kernel with the places that its reductions find counted in i32; the same one where they find none."""
-    counter = _Counter(Ranges(naturals={kernel.block}), [0])
+    counter = _Counter(Ranges(naturals={kernel.block}), NewNames("p", "at", True))
     body = rewritten(kernel.body, counter.statement)
-    return replace(kernel, body=body) if counter.fresh[0] else kernel
+    return replace(kernel, body=body) if counter.new.made else kernel
 
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """`fresh` counts the names made."""
-
     ranges: Ranges
-    fresh: list[int]
+    new: NewNames
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         self.ranges.note(stm)
@@ -87,34 +86,28 @@ class _Counter:
     def pieces(self, stm: BlockReduce, k: int, first: Operand, op: KLambda) -> tuple[KStm, ...]:
         """The loop over pieces."""
         out: list[KStm] = []
-        accs = [self.name("acc", o.prim) for o in stm.outs]
+        accs = [self.new.name("acc", o.prim) for o in stm.outs]
         out += [kir.Declare(acc, ne) for acc, ne in zip(accs, stm.neutral, strict=True)]
-        number = self.op(out, Op.ADD, self.op(out, Op.SUB, stm.hi, stm.lo), Const(Prim.I64, PIECE - 1))
-        count = self.op(out, Op.QUOT, number, Const(Prim.I64, PIECE))
+        number = self.new.let(out, Op.ADD, self.new.let(out, Op.SUB, stm.hi, stm.lo), Const(Prim.I64, PIECE - 1))
+        count = self.new.let(out, Op.QUOT, number, Const(Prim.I64, PIECE))
         body: list[KStm] = []
-        piece = self.name("piece", Prim.I64)
-        start = self.op(body, Op.ADD, stm.lo, self.op(body, Op.MUL, piece, Const(Prim.I64, PIECE)))
-        length = self.op(body, Op.MIN, Const(Prim.I64, PIECE), self.op(body, Op.SUB, stm.hi, start))
+        piece = self.new.name("piece", Prim.I64)
+        start = self.new.let(body, Op.ADD, stm.lo, self.new.let(body, Op.MUL, piece, Const(Prim.I64, PIECE)))
+        length = self.new.let(body, Op.MIN, Const(Prim.I64, PIECE), self.new.let(body, Op.SUB, stm.hi, start))
         found = self.piece(stm, k, start, length, op)
         body.append(found)
         results: list[Operand] = list(found.outs)
-        results[k] = self.place(body, found.outs[k], stm.neutral[k], self.op(body, Op.ADD, start, first))
-        self.fresh[0] += 1
-        lefts = [self.name("left", acc.prim) for acc in accs]
-        body += [KLet(left, KConvert(acc.prim, acc.prim, acc)) for left, acc in zip(lefts, accs, strict=True)]
-        names: dict[Operand, Operand] = dict(zip((*stm.op.left, *stm.op.right), (*lefts, *results), strict=True))
-        copied = Renamed(f".{self.fresh[0]}", names)
-        body += copied.rewritten(stm.op.body)
-        body += [kir.Assign(acc, copied.read(r)) for acc, r in zip(accs, stm.op.results, strict=True)]
+        results[k] = self.place(body, found.outs[k], stm.neutral[k], self.new.let(body, Op.ADD, start, first))
+        body += taken_in(self.new.copy(), stm.op, accs, results)
         out.append(kir.For(piece, count, tuple(body)))
         out += [KLet(o, KConvert(o.prim, o.prim, acc)) for o, acc in zip(stm.outs, accs, strict=True)]
         return tuple(out)
 
     def piece(self, stm: BlockReduce, k: int, start: Operand, length: Operand, op: KLambda) -> BlockReduce:
         """The reduction of the elements of a piece."""
-        j, number = self.name("j", Prim.I64), self.name("number", Prim.I32)
-        outs = [self.name(o.name, o.prim) for o in stm.outs]
-        outs[k] = self.name(stm.outs[k].name, Prim.I32)
+        j, number = self.new.name("j", Prim.I64), self.new.name("number", Prim.I32)
+        outs = [self.new.name(o.name, o.prim) for o in stm.outs]
+        outs[k] = self.new.name(stm.outs[k].name, Prim.I32)
         body = (
             KLet(stm.index, KOp(Op.ADD, Prim.I64, (start, j), True)),
             *stm.body,
@@ -137,35 +130,29 @@ class _Counter:
 
     def by_place(self, op: KLambda, k: int) -> KLambda:
         """The operator on two elements in the order of their places, component k."""
-        turned = self.name("turned", Prim.BOOL)
+        turned = self.new.name("turned", Prim.BOOL)
         body: list[KStm] = [KLet(turned, KOp(Op.LT, Prim.I32, (op.right[k], op.left[k])))]
-        names: dict[Operand, Operand] = {}
+        copied = self.new.copy()
         for left, right in zip(op.left, op.right, strict=True):
             for var, other in ((left, right), (right, left)):
-                ordered = self.name(var.name, var.prim)
+                ordered = self.new.name(var.name, var.prim)
                 body.append(KLet(ordered, KOp(Op.SELECT, var.prim, (turned, other, var))))
-                names[var] = ordered
-        copied = Renamed(f".{self.fresh[0]}", names)
+                copied.names[var] = ordered
         body += copied.rewritten(op.body)
         return replace(op, body=tuple(body), results=tuple(map(copied.read, op.results)))
 
     def place(self, out: list[KStm], number: KVar, neutral: Operand, start: Operand) -> KVar:
         """`if number < 0 then neutral else start + number`"""
-        none, wide, place = self.name("none", Prim.BOOL), self.name("wide", Prim.I64), self.name("place", Prim.I64)
+        none, wide, place = (
+            self.new.name("none", Prim.BOOL),
+            self.new.name("wide", Prim.I64),
+            self.new.name("place", Prim.I64),
+        )
         out.append(KLet(none, KOp(Op.LT, Prim.I32, (number, ZERO))))
         out.append(KLet(wide, KConvert(Prim.I32, Prim.I64, number)))
-        at = self.op(out, Op.ADD, start, wide)
+        at = self.new.let(out, Op.ADD, start, wide)
         out.append(KLet(place, KOp(Op.SELECT, Prim.I64, (none, neutral, at))))
         return place
-
-    def op(self, out: list[KStm], op: Op, x: Operand, y: Operand) -> KVar:
-        var = self.name("at", Prim.I64)
-        out.append(KLet(var, KOp(op, Prim.I64, (x, y), True)))
-        return var
-
-    def name(self, base: str, prim: Prim) -> KVar:
-        self.fresh[0] += 1
-        return KVar(f"{base}.p{self.fresh[0]}", prim)
 
 
 # ---- operators ------------------------------------------------------------------------------------------------------

@@ -22,10 +22,10 @@ from ...ir.ops import DIVISIONS, Op, unsigned_of
 from ...ir.types import Const, Prim
 from ..analysis.intervals import Interval, find_intervals
 from ..analysis.uniformity import Facts, Varying, find_facts
+from ..kernel_ir.new_names import NewNames
 from ..kernel_ir.nodes import Assign, Declare, KConvert, Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
 from ..kernel_ir.traverse import (
     ROLES,
-    Renamed,
     Stms,
     all_statements,
     children,
@@ -47,14 +47,14 @@ def narrow_divisions(kernel: Kernel) -> Kernel:
     if not any(_divisor(stm) for stm in all_statements(kernel.body)):
         return kernel
     facts, scalars = find_facts(kernel.body), {var.name: var for var in kernel.scalars if var.prim in ASSUMED}
-    narrower = _Narrower(find_intervals(kernel.body), facts)
+    narrower = _Narrower(find_intervals(kernel.body), facts, NewNames("d"))
     terms = _terms(kernel.body, narrower.wide(kernel.body))
     chosen = {name: var for name, var in scalars.items() if name in terms}
     if chosen:
         assumed = find_intervals(kernel.body, {name: ASSUMED[var.prim] for name, var in chosen.items()})
-        narrower.guarded = _Narrower(assumed, facts), tuple(chosen.values())
+        narrower.guarded = _Narrower(assumed, facts, narrower.new), tuple(chosen.values())
     body = narrower.statements(kernel.body)
-    return replace(kernel, body=body) if narrower.count else kernel
+    return replace(kernel, body=body) if narrower.new.made else kernel
 
 
 def _terms(stms: Stms, divisions: Stms) -> frozenset[str]:
@@ -81,14 +81,14 @@ def _divisor(stm: KStm) -> int:
 
 
 class _Narrower:
-    """`count`: of the divisions made shorter; `guarded`: what makes more shorter where numbers are as assumed."""
+    """`guarded`: what makes more divisions shorter where numbers are as assumed."""
 
     guarded: tuple[_Narrower, tuple[KVar, ...]] | None = None
 
-    def __init__(self, intervals: Mapping[str, Interval], facts: Facts) -> None:
+    def __init__(self, intervals: Mapping[str, Interval], facts: Facts, new: NewNames) -> None:
         self.intervals = intervals
         self.facts = facts
-        self.count = 0
+        self.new = new
 
     def statements(self, stms: Stms) -> Stms:
         return rewritten(stms, self.statement)
@@ -118,7 +118,7 @@ class _Narrower:
             fits = prim.bits == 64 and least >= -FITS and greatest < FITS
             return self.narrowed(stm.var, rhs.op, prim, x, Const(Prim.I32, divisor)) if fits else None
         if greatest < divisor and rest:
-            self.count += 1
+            self.new.made += 1
             return (KLet(stm.var, KConvert(prim, prim, x)),)
         if greatest < 2 * divisor and rest:
             return self.subtracted(stm.var, x, Const(prim, divisor))
@@ -130,7 +130,7 @@ class _Narrower:
     def narrowed(self, var: KVar, op: Op, prim: Prim, x: KVar, divisor: Const) -> Stms:
         """A division in the type of the divisor."""
         narrow = divisor.prim
-        y, z = (self.fresh(x, narrow) for _ in range(2))
+        y, z = (self.new.name(x.name, narrow) for _ in range(2))
         quotient = KLet(z, KOp(op, narrow, (y, divisor)))
         return (KLet(y, KConvert(prim, narrow, x)), quotient, KLet(var, KConvert(narrow, prim, z)))
 
@@ -151,37 +151,26 @@ class _Narrower:
         """A loop of which more divisions are shorter where the scalars are as assumed, in both forms."""
         if len(guarded.wide((stm,))) == len(self.wide((stm,))):
             return None
-        guarded.count = self.count
         body = guarded.statements(stm.body)
-        self.count = guarded.count
         lets = list[KStm]()
         good: Operand = TRUE
         for var in scalars:
             least, most = ASSUMED[var.prim]
             for op, bound in ((Op.GE, least), (Op.LE, most)):
-                holds, both = self.fresh(var, Prim.BOOL), self.fresh(var, Prim.BOOL)
-                lets += [
-                    KLet(holds, KOp(op, var.prim, (var, Const(var.prim, bound)))),
-                    KLet(both, KOp(Op.AND, Prim.BOOL, (good, holds))),
-                ]
-                good = both
-        self.count += 1
-        other = Renamed(f".w{self.count}", {}).rewritten((replace(stm, body=self.statements(stm.body)),))
+                holds = self.new.let(lets, op, var, Const(var.prim, bound), var.prim)
+                good = self.new.let(lets, Op.AND, good, holds, Prim.BOOL)
+        other = self.new.copy().rewritten((replace(stm, body=self.statements(stm.body)),))
         return (*lets, KIf(good, (replace(stm, body=body),), other))
 
     def subtracted(self, var: KVar, x: KVar, divisor: Const) -> Stms:
         """The rest of what is less than twice the divisor."""
-        prim, less = divisor.prim, self.fresh(x, divisor.prim)
+        prim, less = divisor.prim, self.new.name(x.name, divisor.prim)
         stms = (KLet(less, KOp(Op.SUB, prim, (x, divisor))),)
         if prim.is_unsigned:
             return (*stms, KLet(var, KOp(Op.MIN, prim, (x, less))))
-        small = self.fresh(x, Prim.BOOL)
+        small = self.new.name(x.name, Prim.BOOL)
         return (
             *stms,
             KLet(small, KOp(Op.LT, prim, (x, divisor))),
             KLet(var, KOp(Op.SELECT, prim, (small, x, less))),
         )
-
-    def fresh(self, like: KVar, prim: Prim) -> KVar:
-        self.count += 1
-        return KVar(f"{like.name}.d{self.count}", prim)

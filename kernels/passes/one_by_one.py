@@ -18,8 +18,8 @@ from ...ir.core import Level
 from ...ir.ops import Op
 from ...ir.types import Prim
 from ..kernel_ir.fma import contracted_step
+from ..kernel_ir.new_names import taken_in
 from ..kernel_ir.nodes import (
-    Assign,
     BlockReduce,
     Declare,
     For,
@@ -38,7 +38,7 @@ from ..kernel_ir.nodes import (
     Store,
     Threads,
 )
-from ..kernel_ir.traverse import all_statements, assigned, map_mentions, names, operands, rewritten
+from ..kernel_ir.traverse import Renamed, all_statements, assigned, map_mentions, names, operands, rewritten
 
 
 def one_by_one(kernel: Kernel) -> Kernel:
@@ -68,12 +68,10 @@ def _combined(stm: BlockReduce) -> tuple[KStm, ...]:
     """`acc = ne; for j < hi - lo { let i = lo + j; body; acc := op acc values }; outs = acc`"""
     step = contracted_step(stm.step or stm.op, stm.body, stm.values)
     accs = tuple(KVar(f"{out.name}.acc", out.prim) for out in stm.outs)
-    sides = zip((*step.left, *step.right), (*accs, *stm.values), strict=True)
-    bound = (KLet(var, KConvert(var.prim, var.prim, x)) for var, x in sides)
-    ends = (Assign(acc, x) for acc, x in zip(accs, step.results, strict=True))
+    combined = taken_in(Renamed("", {}), step, accs, stm.values)
     return (
         *(Declare(acc, ne) for acc, ne in zip(accs, stm.neutral, strict=True)),
-        *_turns(stm.index, stm.lo, stm.hi, (*stm.body, *bound, *step.body, *ends)),
+        *_turns(stm.index, stm.lo, stm.hi, (*stm.body, *combined)),
         *(KLet(out, KConvert(out.prim, out.prim, acc)) for out, acc in zip(stm.outs, accs, strict=True)),
     )
 

@@ -40,6 +40,7 @@ from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import written_arrays
+from ..kernel_ir.new_names import NewNames, taken_in
 from ..kernel_ir.nodes import (
     BlockReduce,
     Declare,
@@ -84,29 +85,28 @@ MOST, MOST_SCANNED = 500, 100
 
 def peel_boundaries(kernel: Kernel) -> Kernel:
     """The kernel with every thread loop cut where that removes clamps or branches; the same one where there is none."""
-    cutter = _Cutter(assigned(kernel.body), [0], written_arrays(kernel))
+    cutter = _Cutter(assigned(kernel.body), NewNames("", "cut"), written_arrays(kernel))
     scans = tuple(
         new for stm in kernel.body for new in (cutter.scan(stm) if isinstance(stm, kir.BlockScan) else (stm,))
     )
     body = rewritten(scans, cutter.statement)
-    return replace(kernel, body=body) if cutter.fresh[0] else kernel
+    return replace(kernel, body=body) if cutter.new.made else kernel
 
 
 def peel_remainders(kernel: Kernel) -> Kernel:
     """The kernel with the thread loops cut whose indices wrap around; the same one where there is none."""
-    cutter = _Cutter(assigned(kernel.body), [0], written_arrays(kernel), True)
+    cutter = _Cutter(assigned(kernel.body), NewNames("w", "cut"), written_arrays(kernel), True)
     body = rewritten(kernel.body, lambda stm: cutter.loop(stm) if isinstance(stm, Threads) else None)
-    return replace(kernel, body=body) if cutter.fresh[0] else kernel
+    return replace(kernel, body=body) if cutter.new.made else kernel
 
 
 @dataclass(frozen=True, slots=True)
 class _Cutter:
-    """`mutable`: variables that are assigned; `fresh` counts the names made; `stored`: what the
-    kernel writes; `wraps`: only loops that have remainders
-    are cut, and names differ from those of the other ones."""
+    """`mutable`: variables that are assigned; `stored`: what the kernel writes; `wraps`: only loops that have
+    remainders are cut."""
 
     mutable: frozenset[str]
-    fresh: list[int]
+    new: NewNames
     stored: frozenset[KArray]
     wraps: bool = False
 
@@ -146,11 +146,13 @@ class _Cutter:
     def conditions(self, stm: Threads, whole: Whole, out: list[KStm]) -> None:
         """What is to hold of all indices, as indices with sizes: they are few and not negative, and not behind bounds
         that the last one is to be at most; what wraps around does so once."""
-        length, last = self.let(out, Op.SUB, stm.hi, stm.lo), self.let(out, Op.SUB, stm.hi, Const(Prim.I64, 1))
+        length, last = self.new.let(out, Op.SUB, stm.hi, stm.lo), self.new.let(out, Op.SUB, stm.hi, Const(Prim.I64, 1))
         whole.within |= {(stm.lo, Const(Prim.I64, FAR)), (length, Const(Prim.I64, LONGEST))}
-        whole.within |= {(self.let(out, Op.SUB, u, last), Const(Prim.I64, FAR)) for u in sorted(whole.reached, key=str)}
+        whole.within |= {
+            (self.new.let(out, Op.SUB, u, last), Const(Prim.I64, FAR)) for u in sorted(whole.reached, key=str)
+        }
         for m, shift in sorted(set(whole.turned.values()), key=str):
-            farthest = self.let(out, Op.MAX, last, Const(Prim.I64, abs(shift) - 1))
+            farthest = self.new.let(out, Op.MAX, last, Const(Prim.I64, abs(shift) - 1))
             whole.within.add((farthest, m))
 
     def reduction(self, stm: BlockReduce) -> tuple[KStm, ...]:
@@ -163,13 +165,13 @@ class _Cutter:
         body = middle.unchecked(middle.rewritten(rebased.body))
         if not middle.pays:
             return (stm,)
-        found = tuple(self.name("red", var.prim) for var in stm.outs)
+        found = tuple(self.new.name("red", var.prim) for var in stm.outs)
         out += [Declare(var, start) for var, start in zip(found, stm.neutral, strict=True)]
         whole = Threads(rebased.index, rebased.lo, rebased.hi, rebased.body)
         cut = self.bounds(whole, middle, out, LEAST_REDUCED)
         values = tuple(map(middle.read, rebased.values))
         inner = replace(rebased, lo=cut.a, hi=cut.b, body=body, values=values)
-        ends = self.ends(whole, cut, lambda copy: joined(copy, rebased, found))
+        ends = self.ends(whole, cut, lambda copy: taken_in(copy, stm.op, found, tuple(map(copy.read, rebased.values))))
         pieces = (*self.assigned_to(found, inner), ends)
         out.append(KIf(cut.pays, pieces, self.assigned_to(found, stm)))
         return (*out, *(KLet(x, KConvert(x.prim, x.prim, y)) for x, y in zip(stm.outs, found, strict=True)))
@@ -188,7 +190,7 @@ class _Cutter:
         values = tuple(map(middle.read, stm.values))
         begin, end, pieces = stm.lo, stm.hi, list[kir.BlockScan]()
         if middle.below:
-            last = self.let(out, Op.ADD, cut.a, Const(Prim.I64, LANES - 1))
+            last = self.new.let(out, Op.ADD, cut.a, Const(Prim.I64, LANES - 1))
             begin = self.group_end(out, stm.lo, last, cut.pays, stm.hi)
             pieces.append(replace(stm, hi=begin))
         if middle.above:
@@ -198,8 +200,7 @@ class _Cutter:
             pieces.append(replace(stm, lo=end))
         carry = stm.carry
         for piece in pieces[:-1]:
-            self.fresh[0] += 1
-            copy = Renamed(f".{self.fresh[0]}", {}).statement(replace(piece, carry=carry))
+            copy = self.new.copy().statement(replace(piece, carry=carry))
             assert isinstance(copy, kir.BlockScan), "a copy is of the same kind"
             out.append(copy)
             carry = copy.carry_out
@@ -208,10 +209,12 @@ class _Cutter:
     def group_end(self, out: list[KStm], start: Operand, at: Operand, pays: Operand, none: Operand) -> KVar:
         """The last end of groups of lanes from `start` on that is not behind `at`, and not before `start`; `none`
         where the cut is not worth it."""
-        length = self.let(out, Op.MAX, self.let(out, Op.SUB, at, start), Const(Prim.I64, 0))
-        whole = self.let(out, Op.MUL, self.let(out, Op.QUOT, length, Const(Prim.I64, LANES)), Const(Prim.I64, LANES))
-        var = self.name("cut", Prim.I64)
-        out.append(KLet(var, KOp(Op.SELECT, Prim.I64, (pays, self.let(out, Op.ADD, start, whole), none))))
+        length = self.new.let(out, Op.MAX, self.new.let(out, Op.SUB, at, start), Const(Prim.I64, 0))
+        whole = self.new.let(
+            out, Op.MUL, self.new.let(out, Op.QUOT, length, Const(Prim.I64, LANES)), Const(Prim.I64, LANES)
+        )
+        var = self.new.name("cut", Prim.I64)
+        out.append(KLet(var, KOp(Op.SELECT, Prim.I64, (pays, self.new.let(out, Op.ADD, start, whole), none))))
         return var
 
     def rebased(self, stm: BlockReduce, out: list[KStm]) -> BlockReduce:
@@ -220,7 +223,7 @@ class _Cutter:
             case (KLet(at, KOp(Op.ADD, Prim.I64, (base, index))), *rest) if index == stm.index and base != index:
                 others = (*rest, *(KLet(at, KConvert(x.prim, x.prim, x)) for x in stm.values if isinstance(x, KVar)))
                 if not any(stm.index.name in used(one) for one in statements(others)):
-                    lo, hi = self.let(out, Op.ADD, base, stm.lo), self.let(out, Op.ADD, base, stm.hi)
+                    lo, hi = self.new.let(out, Op.ADD, base, stm.lo), self.new.let(out, Op.ADD, base, stm.hi)
                     return replace(stm, index=at, lo=lo, hi=hi, body=tuple(rest))
             case _:
                 pass
@@ -228,8 +231,7 @@ class _Cutter:
 
     def assigned_to(self, found: tuple[KVar, ...], stm: BlockReduce) -> tuple[KStm, ...]:
         """A copy of a reduction, whose results are assigned."""
-        self.fresh[0] += 1
-        copy = Renamed(f".{self.fresh[0]}", {}).statement(stm)
+        copy = self.new.copy().statement(stm)
         assert isinstance(copy, BlockReduce), "a copy is of the same kind"
         return (copy, *(kir.Assign(var, made) for var, made in zip(found, copy.outs, strict=True)))
 
@@ -237,18 +239,18 @@ class _Cutter:
         """Where the middle begins and ends, and whether it is worth the cut."""
         a, b = stm.lo, stm.hi
         for bound in sorted(middle.below, key=str):
-            a = self.let(out, Op.MAX, a, self.moved(out, bound))
+            a = self.new.let(out, Op.MAX, a, self.moved(out, bound))
         for bound in sorted(middle.above, key=str):
-            b = self.let(out, Op.MIN, b, self.moved(out, bound))
-        length = self.let(out, Op.SUB, b, a)
-        ends = self.let(out, Op.SUB, self.let(out, Op.SUB, stm.hi, stm.lo), length)
-        long = None if least is None else self.let(out, Op.GE, length, Const(Prim.I64, least), Prim.BOOL)
-        enough = self.let(out, Op.LE, ends, Const(Prim.I64, MOST_ENDS), Prim.BOOL)
-        enough = enough if long is None else self.both(out, long, enough)
+            b = self.new.let(out, Op.MIN, b, self.moved(out, bound))
+        length = self.new.let(out, Op.SUB, b, a)
+        ends = self.new.let(out, Op.SUB, self.new.let(out, Op.SUB, stm.hi, stm.lo), length)
+        long = None if least is None else self.new.let(out, Op.GE, length, Const(Prim.I64, least))
+        enough = self.new.let(out, Op.LE, ends, Const(Prim.I64, MOST_ENDS))
+        enough = enough if long is None else self.new.let(out, Op.AND, long, enough, Prim.BOOL)
         for index, size in sorted(middle.within, key=str):
-            low = self.let(out, Op.GE, index, Const(Prim.I64, 0), Prim.BOOL)
-            high = self.let(out, Op.LT, index, size, Prim.BOOL)
-            enough = self.both(out, enough, self.both(out, low, high))
+            low = self.new.let(out, Op.GE, index, Const(Prim.I64, 0))
+            high = self.new.let(out, Op.LT, index, size)
+            enough = self.new.let(out, Op.AND, enough, self.new.let(out, Op.AND, low, high, Prim.BOOL), Prim.BOOL)
         return _Cut(a, b, ends, enough)
 
     def ends(self, stm: Threads, cut: _Cut, after: Callable[[Renamed], Iterable[KStm]] = lambda copy: ()) -> KStm:
@@ -256,13 +258,12 @@ class _Cutter:
         uniform."""
         a, b = cut.a, cut.b
         body: list[KStm] = []
-        k = self.name("end", Prim.I64)
-        before = self.let(body, Op.SUB, a, stm.lo)
-        first = self.let(body, Op.LT, k, before, Prim.BOOL)
-        early = self.let(body, Op.ADD, stm.lo, k)
-        late = self.let(body, Op.ADD, b, self.let(body, Op.SUB, k, before))
-        self.fresh[0] += 1
-        renamed = Renamed(f".{'w' if self.wraps else ''}{self.fresh[0]}", {})
+        k = self.new.name("end", Prim.I64)
+        before = self.new.let(body, Op.SUB, a, stm.lo)
+        first = self.new.let(body, Op.LT, k, before)
+        early = self.new.let(body, Op.ADD, stm.lo, k)
+        late = self.new.let(body, Op.ADD, b, self.new.let(body, Op.SUB, k, before))
+        renamed = self.new.copy()
         index = renamed.made(stm.index)
         body.append(KLet(index, KOp(Op.SELECT, Prim.I64, (first, early, late))))
         return kir.For(k, cut.ends, (*body, *renamed.rewritten(stm.body), *after(renamed)))
@@ -271,32 +272,10 @@ class _Cutter:
         """The bound for the index alone."""
         if isinstance(bound.of, Const):
             return Const(Prim.I64, max(-FAR, min(FAR, int(bound.of.value))) + bound.shift)
-        near = self.let(out, Op.MIN, self.let(out, Op.MAX, bound.of, Const(Prim.I64, -FAR)), Const(Prim.I64, FAR))
-        return self.let(out, Op.ADD, near, Const(Prim.I64, bound.shift)) if bound.shift else near
-
-    def let(self, out: list[KStm], op: Op, x: Operand, y: Operand, result: Prim = Prim.I64) -> KVar:
-        var = self.name("cut", result)
-        out.append(KLet(var, KOp(op, Prim.I64, (x, y))))
-        return var
-
-    def both(self, out: list[KStm], x: Operand, y: Operand) -> KVar:
-        var = self.name("cut", Prim.BOOL)
-        out.append(KLet(var, KOp(Op.AND, Prim.BOOL, (x, y))))
-        return var
-
-    def name(self, base: str, prim: Prim) -> KVar:
-        self.fresh[0] += 1
-        return KVar(f"{base}.{'w' if self.wraps else ''}{self.fresh[0]}", prim)
-
-
-def joined(copy: Renamed, stm: BlockReduce, found: tuple[KVar, ...]) -> Iterable[KStm]:
-    """The values of an end, `copy`, and what is found so far, put together by the operator."""
-    here = tuple(map(copy.read, stm.values))
-    for left, var in zip(stm.op.left, found, strict=True):
-        yield KLet(copy.made(left), KConvert(var.prim, var.prim, var))
-    copy.names.update(zip(stm.op.right, here, strict=True))
-    yield from copy.rewritten(stm.op.body)
-    yield from map(kir.Assign, found, map(copy.read, stm.op.results))
+        near = self.new.let(
+            out, Op.MIN, self.new.let(out, Op.MAX, bound.of, Const(Prim.I64, -FAR)), Const(Prim.I64, FAR)
+        )
+        return self.new.let(out, Op.ADD, near, Const(Prim.I64, bound.shift)) if bound.shift else near
 
 
 @dataclass(frozen=True, slots=True)

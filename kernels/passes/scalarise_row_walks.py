@@ -20,8 +20,9 @@ from ...ir.types import Prim
 from ..analysis.speculation import is_harmless
 from ..analysis.uniformity import depending, find_facts, loaded_names
 from ..kernel_ir import nodes as kir
+from ..kernel_ir.new_names import NewNames
 from ..kernel_ir.nodes import For, Kernel, KIf, KLet, KLoad, KOp, KStm, KVar, Threads
-from ..kernel_ir.traverse import Renamed, assigned, rewritten, statements
+from ..kernel_ir.traverse import assigned, rewritten, statements
 
 MOST = 100
 """Statements of a thread."""
@@ -36,17 +37,17 @@ def scalarise_row_walks(kernel: Kernel) -> Kernel:
     loops = [stm for stm in statements(kernel.body) if isinstance(stm, Threads)]
     if not any(isinstance(stm, For) for loop in loops for stm in statements(loop.body)):
         return kernel
-    walker = _Walker(find_facts(kernel.body).varying, [0])
+    walker = _Walker(find_facts(kernel.body).varying, NewNames("w"))
     body = rewritten(kernel.body, walker.statement)
-    return replace(kernel, body=body) if walker.fresh[0] else kernel
+    return replace(kernel, body=body) if walker.new.made else kernel
 
 
 @dataclass(frozen=True, slots=True)
 class _Walker:
-    """`varying`: names of what differs from lane to lane; `fresh` counts the names made."""
+    """`varying`: names of what differs from lane to lane."""
 
     varying: frozenset[str]
-    fresh: list[int]
+    new: NewNames
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         match stm:
@@ -76,9 +77,8 @@ class _Walker:
 
     def in_turn(self, threads: Threads) -> tuple[KStm, ...]:
         """Variables are others than those of the threads, since these are uniform."""
-        self.fresh[0] += 1
-        copy = Renamed(f".w{self.fresh[0]}", {})
-        number, count = (KVar(f"{base}.w{self.fresh[0]}", Prim.I64) for base in ("row", "rows"))
+        copy = self.new.copy()
+        number, count = (self.new.name(base, Prim.I64) for base in ("row", "rows"))
         index = KLet(copy.made(threads.index), KOp(Op.ADD, Prim.I64, (threads.lo, number), True))
         loop = For(number, count, (index, *copy.rewritten(threads.body)))
         return KLet(count, KOp(Op.SUB, Prim.I64, (threads.hi, threads.lo), True)), loop

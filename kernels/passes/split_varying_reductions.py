@@ -21,8 +21,9 @@ from ..analysis.speculation import is_harmless
 from ..analysis.uniformity import depending, loaded_names
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.fma import contracted_step
+from ..kernel_ir.new_names import NewNames, taken_in
 from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KIf, KLet, KLoad, KOp, KStm, KVar, Operand
-from ..kernel_ir.traverse import Renamed, names, rewritten, statements
+from ..kernel_ir.traverse import names, rewritten, statements
 
 MOST = 40
 """Statements of an element, with those of the operator."""
@@ -34,18 +35,20 @@ def split_varying_reductions(kernel: Kernel) -> Kernel:
     if not any(isinstance(stm, BlockReduce) for stm in everything):
         return kernel
     assert kernel.lanes is not None, "lanes are chosen before"
-    splitter = _Splitter(kernel.lanes.width, depending(everything, loaded_names(everything)), [0])
+    splitter = _Splitter(
+        kernel.lanes.width, depending(everything, loaded_names(everything)), NewNames("v", "row", True)
+    )
     body = rewritten(kernel.body, splitter.statement)
-    return replace(kernel, body=body) if splitter.fresh[0] else kernel
+    return replace(kernel, body=body) if splitter.new.made else kernel
 
 
 @dataclass(frozen=True, slots=True)
 class _Splitter:
-    """`loaded`: names of what depends on a load; `fresh` counts the names made."""
+    """`loaded`: names of what depends on a load."""
 
     width: int
     loaded: frozenset[str]
-    fresh: list[int]
+    new: NewNames
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         match stm:
@@ -59,10 +62,10 @@ class _Splitter:
 
     def split(self, stm: BlockReduce) -> tuple[KStm, ...]:
         out: list[KStm] = []
-        length = self.let(out, Op.MAX, self.let(out, Op.SUB, stm.hi, stm.lo), Const(Prim.I64, 0))
-        accs = [self.name("acc", o.prim) for o in stm.outs]
+        length = self.new.let(out, Op.MAX, self.new.let(out, Op.SUB, stm.hi, stm.lo), Const(Prim.I64, 0))
+        accs = [self.new.name("acc", o.prim) for o in stm.outs]
         out += [kir.Declare(acc, ne) for acc, ne in zip(accs, stm.neutral, strict=True)]
-        short = self.name("short", Prim.BOOL)
+        short = self.new.name("short", Prim.BOOL)
         out.append(KLet(short, KOp(Op.LE, Prim.I64, (length, Const(Prim.I64, self.width // 2)))))
         out.append(KIf(short, (self.one_by_one(stm, length, accs),), self.vectors(stm, accs)))
         out += [KLet(o, KConvert(o.prim, o.prim, acc)) for o, acc in zip(stm.outs, accs, strict=True)]
@@ -70,34 +73,19 @@ class _Splitter:
 
     def vectors(self, stm: BlockReduce, accs: list[KVar]) -> tuple[KStm, ...]:
         """The elements in lanes."""
-        outs = tuple(self.name(o.name, o.prim) for o in stm.outs)
+        outs = tuple(self.new.name(o.name, o.prim) for o in stm.outs)
         return (replace(stm, outs=outs), *(kir.Assign(acc, o) for acc, o in zip(accs, outs, strict=True)))
 
     def one_by_one(self, stm: BlockReduce, length: Operand, accs: list[KVar]) -> KStm:
         """The elements in order. Their variables are others, since these are uniform."""
-        self.fresh[0] += 1
-        copy = Renamed(f".v{self.fresh[0]}", {})
+        copy = self.new.copy()
         body: list[KStm] = []
-        k = self.name("k", Prim.I64)
+        k = self.new.name("k", Prim.I64)
         body.append(KLet(copy.made(stm.index), KOp(Op.ADD, Prim.I64, (stm.lo, k), True)))
         body += copy.rewritten(stm.body)
         step = contracted_step(stm.step or stm.op, stm.body, stm.values)
-        lefts = [self.name("left", acc.prim) for acc in accs]
-        body += [KLet(left, KConvert(acc.prim, acc.prim, acc)) for left, acc in zip(lefts, accs, strict=True)]
-        values = [copy.read(v) for v in stm.values]
-        copy.names |= dict(zip((*step.left, *step.right), (*lefts, *values), strict=True))
-        body += copy.rewritten(step.body)
-        body += [kir.Assign(acc, copy.read(r)) for acc, r in zip(accs, step.results, strict=True)]
+        body += taken_in(copy, step, accs, tuple(map(copy.read, stm.values)))
         return kir.For(k, length, tuple(body))
-
-    def let(self, out: list[KStm], op: Op, x: Operand, y: Operand) -> KVar:
-        var = self.name("row", Prim.I64)
-        out.append(KLet(var, KOp(op, Prim.I64, (x, y), True)))
-        return var
-
-    def name(self, base: str, prim: Prim) -> KVar:
-        self.fresh[0] += 1
-        return KVar(f"{base}.v{self.fresh[0]}", prim)
 
 
 def gathers(stm: BlockReduce) -> bool:

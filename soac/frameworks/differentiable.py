@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from ..arguments import parameter_types, to_argument
 from ..checked_settings import misused
 from ..derivatives import Mode, derivative, float_parameters, float_results
 from ..ir.scalar import DTYPES
@@ -76,3 +78,20 @@ def differentiable(entry: Entry) -> Differentiable:
     if entry.shape is not None:
         raise misused(f"`{entry}` takes or gives a record", "give it an entry point of arrays and scalars")
     return Differentiable(entry)
+
+
+def as_function(entry: Entry, array: type, other: Callable[[Any], Any], run: Callable[..., Any]) -> Callable[..., Any]:
+    """`run` of the entry with its derivatives and of arguments, as a function; those that are no such arrays are
+    converted to arguments, and by `other`."""
+    what = differentiable(entry)
+    types = parameter_types(entry.fun)
+
+    def call(*args: Any) -> Any:
+        parts = enumerate(zip(args, types), 1)
+        values = [arg if isinstance(arg, array) else other(to_argument(arg, t, k)) for k, (arg, t) in parts]
+        results = run(what, *values, *args[len(types) :])
+        return results[0] if len(results) == 1 else tuple(results)
+
+    call.__name__ = call.__qualname__ = entry.__name__
+    call.__doc__ = entry.__doc__
+    return call

@@ -17,10 +17,9 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from ..api import Program
-from ..arguments import parameter_types, to_argument
 from ..derivatives import Mode
 from ..kernels.devices.device import OnDevice
-from .differentiable import Differentiable, differentiable
+from .differentiable import Differentiable, as_function
 
 CALL = Primitive("soac_call")
 CALL.multiple_results = True
@@ -29,18 +28,7 @@ CALL.multiple_results = True
 def function(program: Program, entry: str) -> Callable[..., Any]:
     """The entry point as a function of JAX arrays, which JAX differentiates; numbers and arrays of NumPy are
     constants."""
-    what = differentiable(program[entry])
-    types = parameter_types(what.entry.fun)
-
-    def call(*args: Any) -> Any:
-        parts = enumerate(zip(args, types), 1)
-        values = [arg if isinstance(arg, jax.Array) else to_argument(arg, t, k) for k, (arg, t) in parts]
-        results = CALL.bind(*values, *args[len(types) :], what=what)
-        return results[0] if len(results) == 1 else tuple(results)
-
-    call.__name__ = call.__qualname__ = entry
-    call.__doc__ = what.entry.__doc__
-    return call
+    return as_function(program[entry], jax.Array, lambda arg: arg, lambda what, *args: CALL.bind(*args, what=what))
 
 
 def _run(what: Differentiable, args: Sequence[Any]) -> list[Any]:

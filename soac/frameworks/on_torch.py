@@ -15,27 +15,15 @@ import torch
 from torch.autograd import Function
 
 from ..api import Program
-from ..arguments import parameter_types, to_argument
 from ..derivatives import Mode
 from ..kernels.devices.device import OnDevice
-from .differentiable import Differentiable, differentiable
+from .differentiable import Differentiable, as_function
 
 
 def function(program: Program, entry: str) -> Callable[..., Any]:
     """The entry point as a function of tensors to tensors, which `torch.autograd` differentiates; numbers and arrays
     of NumPy are constants."""
-    what = differentiable(program[entry])
-    types = parameter_types(what.entry.fun)
-
-    def call(*args: Any) -> Any:
-        parts = enumerate(zip(args, types), 1)
-        tensors = [arg if isinstance(arg, torch.Tensor) else _tensor(to_argument(arg, t, k)) for k, (arg, t) in parts]
-        results = _Call.apply(what, *tensors, *args[len(types) :])
-        return results[0] if len(results) == 1 else results
-
-    call.__name__ = call.__qualname__ = entry
-    call.__doc__ = what.entry.__doc__
-    return call
+    return as_function(program[entry], torch.Tensor, _tensor, _Call.apply)
 
 
 class _Call(Function):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..ir.core import Index, PrimOp, Stm
+from ..ir.core import Index, Stm
 from ..ir.errors import Loc
 from ..ir.ops import DIVISIONS, Op
 from ..ir.types import Const
@@ -15,7 +15,7 @@ from ..kernels.kernel_ir import nodes as kir
 from ..kernels.kernel_ir.nodes import Kernel, KStm, Space
 from ..kernels.kernel_ir.traverse import all_statements, children, names
 from ..kernels.lanes.linear_division import LONGEST
-from .subject import Finding, Subject, inside
+from .subject import Finding, Subject, first_of, inside
 
 SEVERAL = 4
 """Loads of an array by each lane that are worth a transposition of it."""
@@ -35,9 +35,8 @@ class Ways:
 def strided(subject: Subject, stm: Stm) -> Iterator[Finding]:
     """W0503: lanes read far apart, in an inner loop or several times, at places that the program's indices say and not
     its data."""
-    found = [[one for kernel in row for one in far_loads(kernel)] for row in subject.alternatives(stm)]
-    if found and all(found):
-        one = min((one for row in found for one in row), key=lambda load: load.in_loop)
+    if found := subject.in_all(stm, far_loads):
+        one = min(found, key=lambda load: load.in_loop)
         where, often = ("in an inner loop", "in each step of a loop") if one.in_loop else ("", "several times")
         label = f"{often} neighbouring points read `{one.name}` far apart"
         hint = (
@@ -48,16 +47,13 @@ def strided(subject: Subject, stm: Stm) -> Iterator[Finding]:
 
 def divisions(subject: Subject, stm: Stm) -> Iterator[Finding]:
     """W0506: a division for each access, by a number that is not constant."""
-    found = [[op for kernel in row for op in divided_indices(kernel)] for row in subject.alternatives(stm)]
-    if found and all(found):
-        ops = {op for row in found for op in row}
-        loc = next((s.loc for s in inside(stm.exp) if isinstance(s.exp, PrimOp) and s.exp.op in ops), stm.loc)
+    if ops := subject.in_all(stm, divided_indices):
         label = "each point divides to find its place in memory"
         hint = (
             "test for the wrap (`if i == n then 0 else i`), use a nest of two maps instead of one that is split, or"
             " give a table of hashes a size that is a power of two, and take its places by a mask (`h & (n - 1)`)"
         )
-        yield Finding(loc, "division in index arithmetic", label, hint)
+        yield Finding(first_of(stm, ops), "division in index arithmetic", label, hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,13 @@ every schedule that may be taken has one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from ..ir.core import Body, Copy, Exp, If, Index, Loop, Prog, Stm
+from ..ir.core import Body, Copy, Exp, If, Index, Loop, PrimOp, Prog, Stm
 from ..ir.errors import Loc
+from ..ir.ops import Op
 from ..ir.traverse import all_stms, bodies
 from ..ir.types import Name, Var
 from ..ir.version_tree import comparisons
@@ -20,6 +22,8 @@ from ..kernels.passes.pipeline import CPU_PASSES, ready
 from ..kernels.schedule.cpu.few_points import FEW_POINTS
 from ..kernels.schedule.host_builder import Scheduled
 from ..pipeline import Compiled
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +52,14 @@ class Subject:
         """How a statement was lowered, if not as it is."""
         return self.scheduled.get(stm.pat[0].name) if stm.pat else None
 
-    def alternatives(self, stm: Stm) -> tuple[tuple[Kernel, ...], ...]:
-        """The kernels of each schedule that may be taken for a segop of many points, after all passes."""
+    def in_all(self, stm: Stm, found_in: Callable[[Kernel], Iterable[T]]) -> list[T]:
+        """What is found in kernels, after all passes, of a segop of many points; nothing where a schedule that may be
+        taken for it has nothing of the kind."""
         lowered = self.lowered(stm)
         rows = () if lowered is None else lowered.considered
-        taken = (row for row in rows if row.why_not is None and row.schedule != FEW_POINTS)
-        return tuple(tuple(map(self._kernel, row.kernels)) for row in taken if row.kernels)
+        taken = (row.kernels for row in rows if row.why_not is None and row.schedule != FEW_POINTS and row.kernels)
+        found = [[one for name in kernels for one in found_in(self._kernel(name))] for kernels in taken]
+        return [one for ones in found for one in ones] if all(found) else []
 
     def _kernel(self, name: str) -> Kernel:
         if name not in self._ready:
@@ -105,3 +111,9 @@ def _in_body(subject: Subject, body: Body, check: Check) -> dict[Loc, Finding]:
 def inside(exp: Exp) -> Iterator[Stm]:
     """All statements in the bodies of an expression."""
     return (stm for body in bodies(exp) for stm in all_stms(body))
+
+
+def first_of(stm: Stm, ops: Iterable[Op], bits: Iterable[int] = ()) -> Loc:
+    """Where a statement has one of these operations, of a type of so many bits, if they are given."""
+    stms = (s for s in inside(stm.exp) if isinstance(s.exp, PrimOp) and s.exp.op in ops)
+    return next((s.loc for s in stms if isinstance(s.exp, PrimOp) and (not bits or s.exp.prim.bits in bits)), stm.loc)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..ir.core import Index, Loop, PrimOp, Soac, Stm
+from ..ir.core import Index, Loop, Soac, Stm
 from ..ir.ops import COMPARISONS, DIVISIONS, Op
 from ..kernels.analysis.intervals import Interval, find_intervals
 from ..kernels.analysis.uniformity import Affine, Facts, Varying, depending, find_facts
@@ -12,7 +12,7 @@ from ..kernels.kernel_ir import nodes as kir
 from ..kernels.kernel_ir.nodes import Kernel, KStm, KVar, Space
 from ..kernels.kernel_ir.traverse import all_statements, assigned, children, names, rhs_operands
 from .kernels import LANES, has_lanes
-from .subject import Finding, Subject, inside
+from .subject import Finding, Subject, first_of, inside
 
 NARROW, WIDE = 16, 64
 """Bits of elements of which a vector holds many, and of numbers of which it holds few."""
@@ -22,10 +22,8 @@ FITS = 1 << 31
 
 def searches(subject: Subject, stm: Stm) -> Iterator[Finding]:
     """W0508: each point searches an array for its own number, and does nothing else that takes long."""
-    found = [[one for kernel in row for one in searched(kernel)] for row in subject.alternatives(stm)]
-    if not found or not all(found):
+    if not (arrays := subject.in_all(stm, searched)):
         return
-    arrays = {one for row in found for one in row}
     loops = [[*_reads(s)] for s in inside(stm.exp) if isinstance(s.exp, Loop | Soac)]
     reads = [[s for s in loop if isinstance(s.exp, Index) and s.exp.array.base in arrays] for loop in loops]
     if loops and all(reads):
@@ -88,20 +86,10 @@ def _asks(stm: kir.KLet, seen: frozenset[str], facts: Facts) -> bool:
 
 def wide_arithmetic(subject: Subject, stm: Stm) -> Iterator[Finding]:
     """W0509: elements of 16 bits or less, of which products and quotients are made in 64 bits."""
-    found = [[op for kernel in row for op in widened(kernel)] for row in subject.alternatives(stm)]
-    if found and all(found):
-        ops = {op for row in found for op in row}
-        loc = next(
-            (
-                s.loc
-                for s in inside(stm.exp)
-                if isinstance(s.exp, PrimOp) and s.exp.op in ops and s.exp.prim.bits == WIDE
-            ),
-            stm.loc,
-        )
+    if ops := subject.in_all(stm, widened):
         label = "a vector holds 8 of these numbers, and many more of the elements"
         hint = "compute in `i32`, or in a type that is as wide as the numbers become"
-        yield Finding(loc, "small elements are computed with in 64 bits", label, hint)
+        yield Finding(first_of(stm, ops, (WIDE,)), "small elements are computed with in 64 bits", label, hint)
 
 
 def widened(kernel: Kernel) -> tuple[Op, ...]:

@@ -22,7 +22,7 @@ from ...host_ir.copy_sizes import BAND, CHUNK, DOWN, LINE, ROWS
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import FAR, KArray, Kernel, KLoad, KStm, LaneShape, Operand, Space
 from ..bulk import WORDS, Maker, iota, numbers
-from ..kernel_builder import ONE, ZERO
+from ..kernel_builder import ZERO
 
 COLUMNS, TO_COLUMN, FROM_COLUMN, SIZE, TO_ROW, FROM_ROW, OUTER = numbers(
     "columns", "to_column", "from_column", "rows", "to_row", "from_row", "outer"
@@ -62,11 +62,9 @@ def copy(prim: Prim) -> Kernel:
     number, lo, hi = m.piece(b.block, COLUMNS, CHUNK // prim.bytes)
     number, first, last = m.piece(number, SIZE, ROWS)
     to_plane, from_plane = plane(m, number)
-    row = b.fresh("row", Prim.I64)
-    with b.nested() as body:
+    with b.loop(b.fresh("row", Prim.I64), b.sub(last, first)) as row:
         r = b.add(first, row)
         copy_row(m, b.add(to_plane, b.mul(r, TO_ROW)), b.add(from_plane, b.mul(r, FROM_ROW)), lo, hi)
-    b.emit(kir.For(row, b.sub(last, first), tuple(body)))
     return replace(m.kernel("copy", (m.to, m.source, AXES), SCALARS), streams=(m.to,))
 
 
@@ -79,19 +77,14 @@ def points(prim: Prim, width: int) -> Kernel:
     to, source = plane(m, number)
     with b.nested() as whole:
         apart(m, to, source, lo, hi, width)
-    with b.nested() as rows:
-        row = b.fresh("row", Prim.I64)
-        with b.nested() as body:
-            r = b.add(first, row)
-            one_of_each(m, b.add(to, b.mul(r, TO_ROW)), b.add(source, b.mul(r, FROM_ROW)), lo, hi, width)
-        b.emit(kir.For(row, b.sub(last, first), tuple(body)))
-    with b.nested() as from_points:
+    with b.nested() as rows, b.loop(b.fresh("row", Prim.I64), b.sub(last, first)) as row:
+        r = b.add(first, row)
+        one_of_each(m, b.add(to, b.mul(r, TO_ROW)), b.add(source, b.mul(r, FROM_ROW)), lo, hi, width)
+    with b.when(is_step(m, FROM_COLUMN, width)):
         all_rows = b.op(Op.AND, Prim.BOOL, is_step(m, SIZE, width), is_step(m, FROM_ROW, 1))
         b.emit(kir.KIf(all_rows, tuple(whole), tuple(rows)))
-    b.emit(kir.KIf(is_step(m, FROM_COLUMN, width), tuple(from_points), ()))
-    with b.nested() as to_points:
+    with b.when(is_step(m, TO_COLUMN, width)):
         together(m, to, source, lo, hi, width)
-    b.emit(kir.KIf(is_step(m, TO_COLUMN, width), tuple(to_points), ()))
     return m.kernel(f"points_{width}", (m.to, m.source, AXES), SCALARS)
 
 
@@ -131,27 +124,24 @@ def transpose(prim: Prim, name: str, n: int) -> Kernel:
     number, top, bottom = m.piece(b.block, SIZE, DOWN // prim.bytes)
     number, left, right = m.piece(number, COLUMNS, BAND)
     to_plane, from_plane = plane(m, number)
-    down, across = b.fresh("down", Prim.I64), b.fresh("across", Prim.I64)
-    with b.nested() as below:
+    with b.loop(b.fresh("down", Prim.I64), m.parts(b.sub(bottom, top), n)) as down:
         r = b.minimum(b.add(top, b.mul(down, i64(n))), b.sub(SIZE, i64(n)))
         source, to = b.add(from_plane, r), b.add(to_plane, b.mul(r, TO_ROW))
-        with b.nested() as beside:
+        with b.loop(b.fresh("across", Prim.I64), m.parts(b.sub(right, left), n)) as across:
             c = b.minimum(b.add(left, b.mul(across, i64(n))), b.sub(COLUMNS, i64(n)))
             transpose_tile(m, b.add(to, c), b.add(source, b.mul(c, FROM_COLUMN)), n)
-        b.emit(kir.For(across, m.parts(b.sub(right, left), n), tuple(beside)))
-    b.emit(kir.For(down, m.parts(b.sub(bottom, top), n), tuple(below)))
     return replace(m.kernel(name, (m.to, m.source, AXES), SCALARS), streams=(m.to,))
 
 
 def transpose_tile(m: Maker, to: Operand, source: Operand, n: int) -> None:
     """n x n elements by registers: lane c takes n neighbours of column c, and stores an element of each row."""
     b, tile = m.b, KArray("tile", m.prim, Space.PRIVATE)
-    column, k = b.fresh("column", Prim.I64), b.fresh("k", Prim.I64)
-    with b.nested() as line:
-        x = b.let("x", m.prim, KLoad(tile, k))
-        b.emit(kir.Store(m.to, b.add(b.add(to, b.mul(k, TO_ROW)), column), x))
-    load = kir.LoadTile(tile, m.source, source, column, FROM_COLUMN, i64(n))
-    b.emit(kir.Threads(column, ZERO, i64(n), (kir.Alloc(tile, i64(n)), load, kir.For(k, i64(n), tuple(line)))))
+    with b.threads(b.fresh("column", Prim.I64), ZERO, i64(n)) as column:
+        b.emit(kir.Alloc(tile, i64(n)))
+        b.emit(kir.LoadTile(tile, m.source, source, column, FROM_COLUMN, i64(n)))
+        with b.loop(b.fresh("k", Prim.I64), i64(n)) as k:
+            x = b.let("x", m.prim, KLoad(tile, k))
+            b.emit(kir.Store(m.to, b.add(b.add(to, b.mul(k, TO_ROW)), column), x))
 
 
 def plane(m: Maker, number: Operand) -> tuple[Operand, Operand]:
@@ -173,29 +163,22 @@ def copy_row(m: Maker, to: Operand, source: Operand, lo: Operand, hi: Operand) -
     b = m.b
 
     def over_threads(from_step: Operand) -> tuple[KStm, ...]:
-        j = b.fresh("j", Prim.I64)
-        with b.nested() as body:
+        with b.nested() as body, b.threads(b.fresh("j", Prim.I64), lo, hi) as j:
             m.moved(b.add(to, j), b.add(source, b.mul(j, from_step)))
-        return (kir.Threads(j, lo, hi, tuple(body)),)
+        return tuple(body)
 
     def one_by_one() -> tuple[KStm, ...]:
-        k = b.fresh("k", Prim.I64)
-        with b.nested() as body:
+        with b.nested() as body, b.loop(b.fresh("k", Prim.I64), b.sub(hi, lo)) as k:
             j = b.add(lo, k)
             m.moved(b.add(to, b.mul(j, TO_COLUMN)), b.add(source, b.mul(j, FROM_COLUMN)))
-        return (kir.For(k, b.sub(hi, lo), tuple(body)),)
+        return tuple(body)
 
-    with b.nested() as strided:
-        strided += one_by_one()
-    with b.nested() as backwards:
-        b.emit(kir.KIf(is_step(m, FROM_COLUMN, -1), over_threads(i64(-1)), tuple(strided)))
-    with b.nested() as repeated:
-        b.emit(kir.KIf(is_step(m, FROM_COLUMN, 0), over_threads(ZERO), tuple(backwards)))
-    with b.nested() as dense:
-        b.emit(kir.KIf(is_step(m, FROM_COLUMN, 1), over_threads(ONE), tuple(repeated)))
-    with b.nested() as apart:
-        apart += one_by_one()
-    b.emit(kir.KIf(is_step(m, TO_COLUMN, 1), tuple(dense), tuple(apart)))
+    dense = one_by_one()
+    for step in (-1, 0, 1):
+        with b.nested() as tested:
+            b.emit(kir.KIf(is_step(m, FROM_COLUMN, step), over_threads(i64(step)), dense))
+        dense = tuple(tested)
+    b.emit(kir.KIf(is_step(m, TO_COLUMN, 1), dense, one_by_one()))
 
 
 def is_step(m: Maker, step: Operand, value: int) -> Operand:

@@ -9,16 +9,13 @@ Elements for which a processor has neither are those of others: words and intege
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 
 from ....lanes.small_tables import LOOKUP
-from ....llvm.text import Code, Module
+from ....llvm.text import Code
+from .other_bodies import Body, with_bodies
 
-FUNCTION = re.compile(
-    rf"^define internal <(\d+) x i(\d+)> @({re.escape(LOOKUP)}v\d+i\d+\.(\d+))\(.*?^}}\n", re.MULTILINE | re.DOTALL
-)
 Lookup = Callable[[Code, str], str]
 """The elements at numbers in a register, a register."""
 LETTERS = {8: "qi", 16: "hi", 32: "d", 64: "q"}
@@ -31,23 +28,14 @@ MOST_BYTES, MOST_WORDS = 256, 32
 def for_lookups(text: str, triple: str, features: str) -> str:
     """A module as it is before LLVM's passes, with what a processor has for its lookups."""
     here = set(features.split(","))
-    if LOOKUP not in text or not triple.startswith("x86_64") or "+avx2" not in here:
+    if not triple.startswith("x86_64") or "+avx2" not in here:
         return text
-    module = Module()
 
-    def function(found: re.Match[str]) -> str:
-        width, bits, name, count = int(found[1]), int(found[2]), found[3], int(found[4])
+    def body(width: int, bits: int, count: int) -> Body | None:
         size, one = way(bits, count, here)
-        if one is None:
-            return found[0]
-        t = f"<{width} x i{bits}>"
-        module.function(
-            name, t, ("ptr", t), lambda code: _in_registers(code, width, bits, size // bits, one), " alwaysinline"
-        )
-        return ""
+        return None if one is None else partial(_in_registers, width, bits, size // bits, one)
 
-    text = FUNCTION.sub(function, text) + "\n".join(module.functions.values())
-    return text + "\n".join(line for line in module.declarations.values() if line not in text) + "\n"
+    return with_bodies(text, LOOKUP, body)
 
 
 def way(bits: int, count: int, features: set[str]) -> tuple[int, Lookup | None]:
@@ -69,15 +57,13 @@ def way(bits: int, count: int, features: set[str]) -> tuple[int, Lookup | None]:
             return size, None
 
 
-def _in_registers(code: Code, width: int, bits: int, each: int, one: Lookup) -> str:
+def _in_registers(width: int, bits: int, each: int, one: Lookup, code: Code) -> str:
     """The elements at the numbers %1, register by register."""
     parts = [one(code, _lanes(code, "%1", bits, width, k, each)) for k in range(0, width, each)]
     held = each
     while len(parts) > 1:
-        order = ", ".join(f"i32 {k}" for k in range(2 * held))
-        t = f"<{held} x i{bits}>"
         pairs = zip(parts[::2], parts[1::2], strict=True)
-        parts = [code.op(f"shufflevector {t} {x}, {t} {y}, <{2 * held} x i32> <{order}>") for x, y in pairs]
+        parts = [code.shuffle(f"<{held} x i{bits}>", x, y, range(2 * held)) for x, y in pairs]
         held *= 2
     return _lanes(code, parts[0], bits, held, 0, width)
 
@@ -135,10 +121,9 @@ def _chosen(code: Code, bits: int, lanes: int, greater: str, span: int, numbers:
 def _out_of_sixteens(size: int, count: int, code: Code, numbers: str) -> str:
     lanes, found = size // 8, list[str]()
     t, name = f"<{lanes} x i8>", "llvm.x86.avx512.pshuf.b.512" if size == 512 else "llvm.x86.avx2.pshuf.b"
-    order = ", ".join(f"i32 {k % SEGMENT}" for k in range(lanes))
     for first in range(0, count, SEGMENT):
         part = _part(code, f"<{SEGMENT} x i8>", first)
-        table = code.op(f"shufflevector <{SEGMENT} x i8> {part}, <{SEGMENT} x i8> poison, <{lanes} x i32> <{order}>")
+        table = code.shuffle(f"<{SEGMENT} x i8>", part, "poison", (k % SEGMENT for k in range(lanes)))
         near = code.op(f"sub {t} {numbers}, splat (i8 {first})") if first else numbers
         if count > SEGMENT:
             near = _called(code, f"llvm.uadd.sat.v{lanes}i8", t, near, f"splat (i8 {BESIDE})")

@@ -5,42 +5,26 @@ more slowly.
 
 from __future__ import annotations
 
-import re
+from functools import partial
 
 from ....lanes.partial_rows import SOME
-from ....llvm.text import Code, Module
-
-FUNCTION = re.compile(
-    rf"^define internal void @({re.escape(SOME)}v(\d+)i(\d+)\.(\d+))\(.*?^}}\n", re.MULTILINE | re.DOTALL
-)
+from ....llvm.text import Code
+from .other_bodies import with_bodies
 
 
 def for_partial_rows(text: str, triple: str, features: str) -> str:
     """A module as it is before LLVM's passes, with rows stored at once where a processor can."""
     stores = triple.startswith("x86_64") and {"+avx512bw", "+avx512vl"} <= set(features.split(","))
-    if SOME not in text or not stores:
-        return text
-    module = Module()
-
-    def function(found: re.Match[str]) -> str:
-        width, bits = int(found[2]), int(found[3])
-        params = ("ptr", f"<{width} x i64>", f"<{width} x i64>", f"<{width} x i8>")
-        module.function(found[1], "void", params, lambda code: _rows(code, width, bits), " alwaysinline")
-        return ""
-
-    text = FUNCTION.sub(function, text) + "\n".join(module.functions.values())
-    return text + "\n".join(line for line in module.declarations.values() if line not in text) + "\n"
+    return with_bodies(text, SOME, lambda width, bits, _: partial(_rows, width, bits)) if stores else text
 
 
-def _rows(code: Code, width: int, bits: int) -> str:
+def _rows(width: int, bits: int, code: Code) -> str:
     """A store for each lane. What is loaded is `volatile`, so that it is loaded, and not taken out of a register."""
     tables = [code.slot(f"<{width} x {t}>", 64) for t in ("i64", "i64", "i8")]
     for number, (table, t) in enumerate(zip(tables, ("i64", "i64", "i8"), strict=True), 1):
         code.do(f"store volatile <{width} x {t}> %{number}, ptr {table}")
     count = 128 // bits
     row, flags = f"<{count} x i{bits}>", f"<{count} x i1>"
-    name = f"llvm.masked.store.v{count}i{bits}.p0"
-    code.module.declare(name, "void", (row, "ptr", "i32", flags))
     for lane in range(width):
         at, word, keep = (
             code.op(f"load volatile {t}, ptr {code.op(f'getelementptr {t}, ptr {table}, i64 {lane}')}")
@@ -50,5 +34,5 @@ def _rows(code: Code, width: int, bits: int) -> str:
         bit = keep if count == 8 else code.op(f"zext i8 {keep} to i{count}")
         to = code.op(f"getelementptr i{bits}, ptr %0, i64 {at}")
         mask = code.op(f"bitcast i{count} {bit} to {flags}")
-        code.call_void(name, ((row, elements), ("ptr", to), ("i32", str(bits // 8)), (flags, mask)))
+        code.masked_store(f"i{bits}", bits // 8, count, elements, to, mask)
     return ""
