@@ -32,6 +32,9 @@ LONG_ROW, LONG_ROW_OF_BYTES = 6, 9
 """Elements of a row that is read or written by more than a few shuffles."""
 MOST_ACCUMULATORS = 12
 """Accumulators of a thread of which two groups still find registers."""
+MOST_LANES = 64
+"""Of bytes. Truth values of as many need registers of 64 bytes: LLVM keeps those of two registers one by one where a
+branch stands between their making and their use."""
 OPERANDS = 4
 """Of how many parts of the registers one is left for what is added to accumulators."""
 
@@ -76,12 +79,16 @@ def accumulates(stms: tuple[KStm, ...]) -> bool:
     return 0 < max(counts, default=0) <= MOST_ACCUMULATORS
 
 
-def fitted(kernel: Kernel, registers: int) -> Kernel:
-    """The kernel for a processor with `registers` bytes of vector registers: with as many groups at once as leave room
-    for the accumulators of their loops; as it is where results depend on how many there are."""
-    lanes = kernel.lanes
-    if lanes is None or lanes.unroll == 1 or depends_on_lanes(kernel):
+def fitted(kernel: Kernel, registers: int, most: int) -> Kernel:
+    """The kernel for a processor with `registers` bytes of vector registers, which has truth values for up to `most`
+    lanes in one: with as many groups at once as leave room for the accumulators of their loops; as many as it has where
+    results depend on how many there are. More lanes than `most` are those of bytes alone, and no result depends on
+    them."""
+    if kernel.lanes is None:
         return kernel
+    lanes = replace(kernel.lanes, width=min(kernel.lanes.width, most))
+    if lanes.unroll == 1 or depends_on_lanes(kernel):
+        return replace(kernel, lanes=lanes)
     loops = (s for s in statements(kernel.body) if isinstance(s, Threads | PeeledThreads))
     each = max(map(_accumulator_bytes, loops), default=0)
     groups = (registers - registers // OPERANDS) // max(1, each * lanes.width)
