@@ -32,9 +32,9 @@ LONG_ROW, LONG_ROW_OF_BYTES = 6, 9
 """Elements of a row that is read or written by more than a few shuffles."""
 MOST_ACCUMULATORS = 12
 """Accumulators of a thread of which two groups still find registers."""
-MOST_LANES = 64
-"""Of bytes. Truth values of as many need registers of 64 bytes: LLVM keeps those of two registers one by one where a
-branch stands between their making and their use."""
+LANES_OF_BYTES = 64
+"""The most that vectors have. Truth values of as many need registers of 64 bytes: LLVM keeps those of two registers one
+by one where a branch stands between their making and their use."""
 OPERANDS = 4
 """Of how many parts of the registers one is left for what is added to accumulators."""
 
