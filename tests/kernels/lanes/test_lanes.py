@@ -537,11 +537,22 @@ def test_groups_stay_where_results_depend_on_them() -> None:
         assert fitted(other, 16 * 32, 32) == other
 
 
-def test_no_more_lanes_of_bytes_than_there_are_truth_values_in_a_register() -> None:
-    """Not even where a reduction has an operator, which bytes do not depend on."""
-    k = replace(sums_of_rows(1), lanes=LaneShape(64, 1, True))
-    assert fitted(k, 16 * 32, 32).lanes == LaneShape(32, 1, True)
-    assert fitted(k, 32 * 64, 64) == k
+def test_bytes_that_branch_have_no_more_lanes_than_a_register_has_truth_values() -> None:
+    """Others have more, where there are registers for them."""
+    x, on = var("x", Prim.U8), KVar("on", Prim.BOOL)
+    here, out = glob("here", Prim.U8), glob("out", Prim.U8)
+    test = KLet(on, KOp(Op.LT, Prim.U8, (x, Const(Prim.U8, 9))))
+    put = Store(out, IX, x)
+    plain, branching = (
+        replace(kernel((here, out), Threads(IX, i64(0), N, (KLet(x, KLoad(here, IX)), test, stm))), lanes=LANES_64)
+        for stm in (put, KIf(on, (put,), ()))
+    )
+    assert fitted(plain, 16 * 32, 32) == plain
+    assert fitted(branching, 16 * 32, 32).lanes == replace(LANES_64, width=32)
+    assert fitted(branching, 32 * 64, 64) == branching
+
+
+LANES_64 = LaneShape(64, 2, True)
 
 
 def sums_of_rows(rows: int) -> Kernel:
