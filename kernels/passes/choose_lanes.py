@@ -6,11 +6,13 @@ workers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ...ir.records import dataclass
 from ..analysis.uniformity import find_facts
 from ..analysis.widest_type import widest_type
+from ..kernel_ir.kept_stores import kept_stores
 from ..kernel_ir.nodes import (
     Assign,
     Atomic,
@@ -19,19 +21,24 @@ from ..kernel_ir.nodes import (
     Declare,
     For,
     Kernel,
+    KIf,
     KStm,
+    KWhile,
     LaneShape,
     LoadRow,
     PeeledThreads,
     StoreRow,
     Threads,
 )
-from ..kernel_ir.traverse import all_statements, operators, statements
+from ..kernel_ir.traverse import all_statements, children, operators, statements
 
 LONG_ROW, LONG_ROW_OF_BYTES = 6, 9
 """Elements of a row that is read or written by more than a few shuffles."""
 MOST_ACCUMULATORS = 12
 """Accumulators of a thread of which two groups still find registers."""
+LANES_OF_BYTES = 64
+"""The most that vectors have. Truth values of as many need registers of 64 bytes: LLVM keeps those of two registers one
+by one where a branch stands between their making and their use."""
 OPERANDS = 4
 """Of how many parts of the registers one is left for what is added to accumulators."""
 
@@ -76,16 +83,49 @@ def accumulates(stms: tuple[KStm, ...]) -> bool:
     return 0 < max(counts, default=0) <= MOST_ACCUMULATORS
 
 
-def fitted(kernel: Kernel, registers: int) -> Kernel:
-    """The kernel for a processor with `registers` bytes of vector registers: with as many groups at once as leave room
-    for the accumulators of their loops; as it is where results depend on how many there are."""
-    lanes = kernel.lanes
-    if lanes is None or lanes.unroll == 1 or depends_on_lanes(kernel):
+def fitted(kernel: Kernel, registers: int, most: int) -> Kernel:
+    """The kernel for a processor with `registers` bytes of vector registers, which has truth values for up to `most`
+    lanes in one: with no more lanes where these branch (more have bytes alone, no result depends on that); with as many
+    groups at once as leave room for the accumulators of their loops, as it is where results depend on how many there
+    are."""
+    if kernel.lanes is None:
         return kernel
+    many = kernel.lanes.width > most and branches(kernel)
+    lanes = replace(kernel.lanes, width=most) if many else kernel.lanes
+    if lanes.unroll == 1 or depends_on_lanes(kernel):
+        return replace(kernel, lanes=lanes)
     loops = (s for s in statements(kernel.body) if isinstance(s, Threads | PeeledThreads))
     each = max(map(_accumulator_bytes, loops), default=0)
     groups = (registers - registers // OPERANDS) // max(1, each * lanes.width)
     return replace(kernel, lanes=replace(lanes, unroll=min(lanes.unroll, max(1, groups))))
+
+
+def branches(kernel: Kernel) -> bool:
+    """Whether lanes go different ways. What a scan keeps is moved, not branched for. Of a choice of the block its first
+    side counts, if it has lanes: the other one is for what is short, as rows that are all ends."""
+    facts = find_facts(kernel.body)
+
+    def usual(stms: tuple[KStm, ...]) -> Iterator[KStm]:
+        for stm in stms:
+            match stm:
+                case KIf(cond, then, _) if not facts.varies(cond) and any(map(_has_lanes, all_statements(then))):
+                    yield from usual(then)
+                case BlockScan() if kept_stores(stm) is not None:
+                    yield from usual(stm.body)
+                case _:
+                    yield stm
+                    for inner in children(stm):
+                        yield from usual(inner)
+
+    return any(
+        facts.varies(stm.bound if isinstance(stm, For) else stm.cond)
+        for stm in usual(kernel.body)
+        if isinstance(stm, For | KIf | KWhile)
+    )
+
+
+def _has_lanes(stm: KStm) -> bool:
+    return isinstance(stm, Threads | PeeledThreads | BlockReduce | BlockScan)
 
 
 def depends_on_lanes(kernel: Kernel) -> bool:

@@ -65,9 +65,10 @@ def chunk_of(length: int) -> Chunk:
     return Chunk(i64(length), i64(length - 1))
 
 
-OPEN = Chunk(KVar("chunk", Prim.I64), KVar("less", Prim.I64))
-"""A chunk whose length is decided when the kernel is there (`closed`). No other variable has a name without a number
-but `FAR`."""
+OPEN_LENGTH, OPEN_LESS = KVar("chunk", Prim.I64), KVar("less", Prim.I64)
+OPEN = Chunk(OPEN_LENGTH, OPEN_LESS)
+"""A chunk whose length is decided when the kernel is there (`closed`), or by the host. No other variable has a name
+without a number but `FAR`."""
 
 
 def closed(body: tuple[KStm, ...], length: int) -> tuple[KStm, ...]:

@@ -13,7 +13,7 @@ from ...host_ir.nodes import HostBody, HostProgram
 from ...kernel_ir.nodes import Kernel
 from ...kernel_ir.values import symbol_of
 from ...lanes.module import emit
-from ...passes.choose_lanes import depends_on_lanes, fitted
+from ...passes.choose_lanes import LANES_OF_BYTES, depends_on_lanes, fitted
 from ...passes.pipeline import CPU_PASSES, ready
 from .host.emit import emit_host
 from .image import Image, MachineCode, host_symbols
@@ -66,7 +66,9 @@ def compile_kernel(kernel: Kernel, far: bool, effort: Effort) -> tuple[str, Comp
 
 def kernel_text(made: Kernel, target: Host, far: bool = False) -> str:
     """A kernel after all passes as LLVM text for a processor."""
-    return emit((fitted(made, register_bytes(target)),), far, has_shifts(target), has_avx512(target))
+    large = has_avx512(target)
+    shaped = fitted(made, register_bytes(target), LANES_OF_BYTES if large else LANES_OF_BYTES // 2)
+    return emit((shaped,), far, has_shifts(target), large)
 
 
 def under_masks(kernel: Kernel) -> Kernel:

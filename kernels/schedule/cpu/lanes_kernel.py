@@ -10,17 +10,20 @@ from ....ir.core import SegSpace
 from ....ir.errors import Loc
 from ....ir.ops import Op
 from ....ir.records import dataclass
-from ....ir.types import Atom, Const
+from ....ir.types import Atom, Const, Var, i64
 from ...analysis.cost import EXTENT, LANES
 from ...analysis.own_operands import own_operands
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import Builder
-from ..space import OPEN, Chunk, chunk_of, closed
+from ..space import OPEN, OPEN_LENGTH, OPEN_LESS, Chunk, chunk_of, closed
 from ..table import Segop
 
 BLOCK_WORK = 20_000.0  # cost units worth one block
 MANY = 16
 """Blocks whose work 64 elements may be, that cores can share."""
+ENOUGH = 1024
+"""Elements from which blocks of 64 of them are enough for all cores, however long each takes: several groups of lanes
+run at once there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,9 @@ def sized(s: Segop[core.SegMap | core.SegScatter], fill: Callable[[Builder, Chun
     made = s.h.best_layout(s.depth, lambda: build(first))
     each = made.cost / EXTENT / rows
     chunk = chunk_length(each * rows)
-    if first is not OPEN:
+    if first is not OPEN and chunk == LANES:
+        made = s.h.best_layout(s.depth, lambda: build(OPEN))
+    elif first is not OPEN:
         made = s.h.best_layout(s.depth, lambda: build(chunk_of(chunk)))
     return LanesKernel(made, chunk, each, rows)
 
@@ -58,8 +63,8 @@ def first_chunk(width: Atom) -> Chunk:
 
 
 def chunk_length(each: float) -> int:
-    """Elements of one block of lanes, by the cost of one element: a multiple of 64; one group where that would be the
-    work of many blocks."""
+    """Elements of one block of lanes, by the cost of one element: a multiple of 64; LANES where that would be the work
+    of many blocks, and elements may be few."""
     if 64 * each >= MANY * BLOCK_WORK:
         return LANES
     return 64 * max(1, min(1 << 10, round(BLOCK_WORK / max(each, 1e-3) / 64)))
@@ -71,7 +76,21 @@ def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc, 
     widths = space.widths
     if lanes.rows > 1:
         widths = (*widths[:-2], h.ceil_div(widths[-2], lanes.rows), widths[-1])
-    blocks = h.op(Op.MUL, h.product(widths[:-1]), h.ceil_div(widths[-1], lanes.chunk))
-    kernel = replace(lanes.made.kernel, body=closed(lanes.made.kernel.body, lanes.chunk))
-    kernel = kernel if scatters else replace(kernel, over=own_operands(kernel))
-    h.launch(replace(lanes.made, kernel=kernel), blocks, h.product(space.widths), lanes.cost, loc)
+    length: Atom = i64(lanes.chunk)
+    if lanes.chunk == LANES:
+        many = h.op(Op.GE, h.product(space.widths), i64(ENOUGH), base="many")
+        length = h.choice(many, i64(64), length, "chunk")
+    blocks = h.op(Op.MUL, h.product(widths[:-1]), h.ceil_div(widths[-1], length))
+    made = with_chunk(h, lanes.made, length)
+    made = made if scatters else replace(made, kernel=replace(made.kernel, over=own_operands(made.kernel)))
+    h.launch(made, blocks, h.product(space.widths), lanes.cost, loc)
+
+
+def with_chunk(h: HostBuilder, made: Made, length: Atom) -> Made:
+    """A kernel whose chunk is open, with its length, a constant or a number that the host decides."""
+    if isinstance(length, Const):
+        return replace(made, kernel=replace(made.kernel, body=closed(made.kernel.body, int(length.value))))
+    less = h.op(Op.SUB, length, i64(1), base="less")
+    assert isinstance(less, Var), "made of a variable"
+    scalars = (*made.kernel.scalars, OPEN_LENGTH, OPEN_LESS)
+    return replace(made, kernel=replace(made.kernel, scalars=scalars), scalars=(*made.scalars, length.name, less.name))

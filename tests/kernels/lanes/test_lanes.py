@@ -517,7 +517,7 @@ def test_other_machines_can_be_compiled_for(triple: str, cpu: str) -> None:
 def test_groups_leave_registers_for_accumulators(rows: int, groups: tuple[int, int]) -> None:
     """Two groups of 8 x 64 bits are four registers of AVX2 for each accumulator, of which there are 16."""
     kernel = replace(sums_of_rows(rows), lanes=LaneShape(8, 2, True))
-    found = tuple(fitted(kernel, registers).lanes for registers in (16 * 32, 32 * 64))
+    found = tuple(fitted(kernel, registers, 64).lanes for registers in (16 * 32, 32 * 64))
     assert found == tuple(LaneShape(8, unroll, True) for unroll in groups)
 
 
@@ -529,12 +529,30 @@ def test_groups_stay_where_results_depend_on_them() -> None:
     zero = Const(Prim.F64, 0.0)
     reduce = BlockReduce((out,), IX, i64(0), N, (), (zero,), add, (zero,), False)
     k = replace(sums_of_rows(8), lanes=LaneShape(8, 2, True))
-    assert fitted(k, 16 * 32) != k
+    assert fitted(k, 16 * 32, 32) != k
     sums = glob("sums", Prim.F64)
     atomic = Threads(IX, i64(0), N, (Atomic(Op.ADD, Prim.F64, sums, i64(0), Const(Prim.F64, 0.1)),))
     for stm in (reduce, atomic):
         other = replace(k, arrays=(*k.arrays, sums), body=(*k.body, stm))
-        assert fitted(other, 16 * 32) == other
+        assert fitted(other, 16 * 32, 32) == other
+
+
+def test_bytes_that_branch_have_no_more_lanes_than_a_register_has_truth_values() -> None:
+    """Others have more, where there are registers for them."""
+    x, on = var("x", Prim.U8), KVar("on", Prim.BOOL)
+    here, out = glob("here", Prim.U8), glob("out", Prim.U8)
+    test = KLet(on, KOp(Op.LT, Prim.U8, (x, Const(Prim.U8, 9))))
+    put = Store(out, IX, x)
+    plain, branching = (
+        replace(kernel((here, out), Threads(IX, i64(0), N, (KLet(x, KLoad(here, IX)), test, stm))), lanes=LANES_64)
+        for stm in (put, KIf(on, (put,), ()))
+    )
+    assert fitted(plain, 16 * 32, 32) == plain
+    assert fitted(branching, 16 * 32, 32).lanes == replace(LANES_64, width=32)
+    assert fitted(branching, 32 * 64, 64) == branching
+
+
+LANES_64 = LaneShape(64, 2, True)
 
 
 def sums_of_rows(rows: int) -> Kernel:

@@ -11,7 +11,8 @@ lanes of a vector mostly are.
 
 Masked stores, and masked loads of small elements: masks are mostly on or off for a whole register, which needs none.
 A mask in a store takes as long as many stores on some of these processors, and for elements of less than 32 bits LLVM
-has a branch for each.
+has a branch for each. Of these a register is loaded whole where it ends in the page that it begins in, and the first
+ones, as the rest of a row has them, are stored as words of 8, 4, 2 and 1 bytes.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from .assembly import branched, declared, unnested
 
 DECLARED = re.compile(r"^declare .*@llvm\.masked\..*$", re.MULTILINE)
 EIGHT = 8
+SMALL = ("i8", "i16")
+PAGE = 4096
+"""Bytes that can be read if one of them can."""
 FRONT = {8: EIGHT, 16: EIGHT, 32: EIGHT, 64: 4}
 """How many elements are moved at once, by their bits."""
 WORD_NUMBERS, BYTE_NUMBERS = 0x0706050403020100, 0x0E0C0A0806040200
@@ -117,6 +121,11 @@ def _store(name: str, t: str, lanes: int, element: str, align: str) -> str:
         f"{mask} {_part('%keep', f'<{lanes} x i1>', k, each)})\n"
         for k in range(parts)
     )
+    by_mask = f"call void {masked}({own} %x, ptr %to, i32 {align}, {mask} %keep)"
+    some, apart = by_mask, ""
+    if of in SMALL:
+        some = _first_elements(name, own, each, align)
+        apart = _apart(name, "void", f"{own} %x, ptr %to", mask, by_mask)
     return f"""
 define internal void @{name}.one({own} %x, ptr %to, {mask} %keep) alwaysinline {{
   switch i{each} (bitcast {mask} %keep to i{each}), label %some [ i{each} 0, label %end  i{each} -1, label %all ]
@@ -124,19 +133,60 @@ all:
   store {own} %x, ptr %to, align {align}
   br label %end
 some:
-  call void {masked}({own} %x, ptr %to, i32 {align}, {mask} %keep)
+  {some}
 end:
 }}
-
+{apart}
 define internal void @{name}({t} %x, ptr %to, <{lanes} x i1> %keep) alwaysinline {{
 {stores}}}
 """
 
 
+def _first_elements(name: str, own: str, each: int, align: str) -> str:
+    """The end of a function that stores %x where %keep holds: the first elements as words, others by a call."""
+    bits, of = f"i{each}", own.split(" x ")[1].rstrip(">")
+    code = [
+        f"%word = bitcast <{each} x i1> %keep to {bits}",
+        f"%holes = icmp ne {bits} (and {bits} %word, (add {bits} %word, 1)), 0",
+        "br i1 %holes, label %apart, label %first",
+        "apart:",
+        f"call void @{name}.apart({own} %x, ptr %to, <{each} x i1> %keep)",
+        "br label %end",
+        "first:",
+        f"%count = call {bits} @llvm.ctpop.{bits}({bits} %word)",
+    ]
+    at, x, before, count = "%to", "%x", "first", each
+    while count > 1:
+        count //= 2
+        word, words = f"i{count * int(of[1:])}", f"<{each // count} x i{count * int(of[1:])}>"
+        order = ", ".join(f"i32 {(lane + count) % each}" for lane in range(each))
+        code += [
+            f"br i1 (icmp ne {bits} (and {bits} %count, {count}), 0), label %put{count}, label %behind{count}",
+            f"put{count}:",
+            f"%word{count} = extractelement {words} (bitcast {own} {x} to {words}), i64 0",
+            f"store {word} %word{count}, ptr {at}, align {align}",
+            f"%left{count} = shufflevector {own} {x}, {own} poison, <{each} x i32> <{order}>",
+            f"%next{count} = getelementptr {of}, ptr {at}, i64 {count}",
+            f"br label %behind{count}",
+            f"behind{count}:",
+            f"%x{count} = phi {own} [ {x}, %{before} ], [ %left{count}, %put{count} ]",
+            f"%to{count} = phi ptr [ {at}, %{before} ], [ %next{count}, %put{count} ]",
+        ]
+        at, x, before = f"%to{count}", f"%x{count}", f"behind{count}"
+    return "\n  ".join(code)
+
+
+def _apart(name: str, result: str, params: str, mask: str, body: str) -> str:
+    """The function for an access that is rare."""
+    return f"define internal {result} @{name}.apart({params}, {mask} %keep) noinline cold {{\n  {body}\n}}"
+
+
 def _load(name: str, t: str, lanes: int, element: str, align: str) -> str:
     """The function that loads those lanes of a vector that are on; others are 0."""
     parts, each = _parts(lanes, element)
-    own, mask, masked = f"<{each} x {element}>", f"<{each} x i1>", f"@llvm.masked.load.v{each}{element}.p0"
+    own, mask, size = f"<{each} x {element}>", f"<{each} x i1>", each * int(element[1:]) // 8
+    masked = f"@llvm.masked.load.v{each}{element}.p0"
+    by_mask = f"ret {own} (call {own} {masked}(ptr %at, i32 {align}, {mask} %keep, {own} zeroinitializer))"
     loads = "".join(
         f"  %x{k} = call {own} @{name}.one(ptr (getelementptr {element}, ptr %at, i64 {k * each}), "
         f"{mask} {_part('%keep', f'<{lanes} x i1>', k, each)})\n"
@@ -149,12 +199,19 @@ all:
   %whole = load {own}, ptr %at, align {align}
   br label %end
 some:
-  %part = call {own} {masked}(ptr %at, i32 {align}, {mask} %keep, {own} zeroinitializer)
+  %ends = icmp ugt i64 (and i64 (ptrtoint ptr %at to i64), {PAGE - 1}), {PAGE - size}
+  br i1 %ends, label %apart, label %page
+page:
+  %more = load {own}, ptr %at, align {align}
+  %near = select {mask} %keep, {own} %more, {own} zeroinitializer
+  br label %end
+apart:
+  %part = call {own} @{name}.apart(ptr %at, {mask} %keep)
 end:
-  %x = phi {own} [ zeroinitializer, %entry ], [ %whole, %all ], [ %part, %some ]
+  %x = phi {own} [ zeroinitializer, %entry ], [ %whole, %all ], [ %near, %page ], [ %part, %apart ]
   ret {own} %x
 }}
-
+{_apart(name, own, "ptr %at", mask, by_mask)}
 define internal {t} @{name}(ptr %at, <{lanes} x i1> %keep) alwaysinline {{
 {loads}  ret {t} {_joined([f"%x{k}" for k in range(parts)], element, each)}
 }}

@@ -8,6 +8,8 @@ import pytest
 import soac
 from soac.frontend.compile import compile_text
 from soac.ir.machine import CPU, Mode
+from soac.kernels.host_ir.nodes import show_host
+from soac.kernels.lower import lower
 from soac.kernels.schedule.cpu.lanes_kernel import chunk_length
 from soac.pipeline import compile_core
 from soac.reports.schedules import schedules_of
@@ -70,17 +72,21 @@ def test_what_waits_is_sooner_on_lanes() -> None:
 
 
 def test_points_of_much_work_are_shared() -> None:
-    """A block of lanes is one group where 64 points are the work of many blocks."""
+    """A block of lanes is one group where 64 points are the work of many blocks, if there are few."""
     assert [chunk_length(each) for each in (1.0, 300.0, 4000.0, 6000.0, 1e6)] == [19968, 64, 64, 16, 16]
 
 
+LOOPS = """
+def main [n] (k: i64) (xs: [n]f32): [n]f32 =
+  map (\\x -> loop y = x for i < k do
+    loop y for j < i do (loop y for _l < 9 do f32.exp (-(y * y)) - x * f32.i64 j)) xs
+"""
+
+
 def test_blocks_of_a_group() -> None:
-    """Loops in loops over 0 to 70 points."""
-    program = soac.compile(
-        "entry main [n] (k: i64) (xs: [n]f32): [n]f32 = map (\\x -> loop y = x for i < k do "
-        "loop y for j < i do (loop y for _l < 9 do f32.exp (-(y * y)) - x * f32.i64 j)) xs"
-    )
-    for n in (0, 1, 15, 16, 17, 64, 70):
+    """Loops in loops over 0 to 1100 points: blocks of 16 and of 64."""
+    program = soac.compile(LOOPS)
+    for n in (0, 1, 15, 16, 17, 64, 70, 1023, 1024, 1100):
         xs = np.linspace(0, 1, n, dtype=np.float32)
         y = xs.copy()
         for i in range(5):
@@ -88,3 +94,14 @@ def test_blocks_of_a_group() -> None:
                 for _ in range(9):
                     y = np.exp(-(y * y)) - xs * np.float32(j)
         np.testing.assert_allclose(program.main(5, xs), y, rtol=1e-3)
+
+
+SIZED = LOOPS.replace("main [n]", "main").replace("[n]", "[1024]")
+
+
+@pytest.mark.parametrize(("text", "chosen"), [(LOOPS, True), (SIZED, False)])
+def test_many_points_of_much_work_are_in_blocks_of_several_groups(text: str, chosen: bool) -> None:
+    """By the number of points, which the host knows, or the type."""
+    flat = compile_core(compile_text(text, "loops.soac"), Mode.INCREMENTAL, CPU).flat
+    host = show_host(lower(flat))
+    assert ("64i64 16i64" in host) == chosen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import mmap
 from dataclasses import replace
 
 import numpy as np
@@ -126,6 +127,30 @@ def test_masked_copies_touch_what_is_on(target: jit.Host, element: str, lanes: i
         run(int(got.ctypes.data), int(xs.ctypes.data), mask)
         on = np.array([mask >> lane & 1 == 1 for lane in range(lanes)])
         assert np.array_equal(got, np.where(on, xs, np.array(99, dtype)))
+
+
+@pytest.mark.parametrize(("element", "lanes"), [("i8", 64), ("i8", 8), ("i16", 32)])
+@pytest.mark.skipif(not HERE.triple.startswith("x86_64"), reason="AVX2 is of x86")
+def test_masked_loads_read_no_other_page(element: str, lanes: int) -> None:
+    """The last elements before a page that cannot be read, and those behind one."""
+    dtype = np.dtype(ELEMENTS[element])
+    code = jit.load_object(jit.compile_object((masked_copy(element, lanes, dtype.itemsize),), AVX2), ("copy",))
+    assert code is not None
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)(code.address("copy"))
+    room = mmap.mmap(-1, 3 * mmap.PAGESIZE)
+    here = np.frombuffer(room, np.uint8)
+    start, libc = int(here.ctypes.data), ctypes.CDLL(None)
+    page = (np.arange(mmap.PAGESIZE // dtype.itemsize) % 89).astype(dtype)
+    here[mmap.PAGESIZE : 2 * mmap.PAGESIZE] = page.view(np.uint8)
+    for closed in (start, start + 2 * mmap.PAGESIZE):
+        assert libc.mprotect(ctypes.c_void_p(closed), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
+    for count in range(1, lanes + 1):
+        first, low = (1 << count) - 1, (1 << lanes) - (1 << lanes - count)
+        for mask, at, xs in ((first, len(page) - count, page[-count:]), (low, count - lanes, page[:count])):
+            got, wanted = np.full(lanes, 99, dtype), np.full(lanes, 99, dtype)
+            run(int(got.ctypes.data), start + mmap.PAGESIZE + at * dtype.itemsize, mask)
+            wanted[:count] = xs
+            assert np.array_equal(got, wanted if at > 0 else np.roll(wanted, lanes - count))
 
 
 def test_stores_of_whole_registers_have_no_mask() -> None:
