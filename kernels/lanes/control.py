@@ -446,6 +446,8 @@ def _masked_group(e: Lanes, index: KVar, position: str, last: str, body: Callabl
 
 
 def first_lanes(e: Lanes, prim: Prim, count: str) -> str:
-    """The mask of the first `count` lanes, counted in i32: one comparison of one vector."""
-    few = convert(e.one, prim, Prim.I32, e.one.intrinsic("umin", prim, count, str(e.width)))
-    return e.vec.ins("icmp ult", Prim.U32, steps(Prim.U32, 0, 1, e.width), splat(e, Prim.U32, few))
+    """The mask of the first `count` lanes, counted in the width of what fills a vector, but in 32 bits at most: one
+    comparison of one vector."""
+    like = Prim.I8 if e.width >= 64 else Prim.I16 if e.width >= 32 else Prim.I32
+    few = convert(e.one, prim, like, e.one.intrinsic("umin", prim, count, str(e.width)))
+    return e.vec.ins("icmp slt", like, steps(like, 0, 1, e.width), splat(e, like, few))

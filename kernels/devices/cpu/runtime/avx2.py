@@ -11,7 +11,7 @@ lanes of a vector mostly are.
 
 Masked stores, and masked loads of small elements: masks are mostly on or off for a whole register, which needs none.
 A mask in a store takes as long as many stores on some of these processors, and for elements of less than 32 bits LLVM
-has a branch for each.
+has a branch for each. Small elements are loaded with those around them, if all are in one page.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from ....llvm.convert import TO_I64
 from .assembly import branched, declared, unnested
 
 DECLARED = re.compile(r"^declare .*@llvm\.masked\..*$", re.MULTILINE)
+PAGE = 1 << 12
+"""Bytes of the smallest pages: where one byte may be read, all of its page may."""
 EIGHT = 8
 FRONT = {8: EIGHT, 16: EIGHT, 32: EIGHT, 64: 4}
 """How many elements are moved at once, by their bits."""
@@ -149,9 +151,15 @@ all:
   %whole = load {own}, ptr %at, align {align}
   br label %end
 some:
+  goto %apart if icmp ugt i64 (and i64 (ptrtoint ptr %at to i64), {PAGE - 1}), {PAGE - 16}
+near:
+  %around = load {own}, ptr %at, align {align}
+  %wanted = select {mask} %keep, {own} %around, {own} zeroinitializer
+  br label %end
+apart:
   %part = call {own} {masked}(ptr %at, i32 {align}, {mask} %keep, {own} zeroinitializer)
 end:
-  %x = phi {own} [ zeroinitializer, %entry ], [ %whole, %all ], [ %part, %some ]
+  %x = phi {own} [ zeroinitializer, %entry ], [ %whole, %all ], [ %wanted, %near ], [ %part, %apart ]
   ret {own} %x
 }}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import mmap
 from dataclasses import replace
 
 import numpy as np
@@ -126,6 +127,29 @@ def test_masked_copies_touch_what_is_on(target: jit.Host, element: str, lanes: i
         run(int(got.ctypes.data), int(xs.ctypes.data), mask)
         on = np.array([mask >> lane & 1 == 1 for lane in range(lanes)])
         assert np.array_equal(got, np.where(on, xs, np.array(99, dtype)))
+
+
+@pytest.mark.parametrize(("element", "lanes"), [("i8", 64), ("i8", 8), ("i16", 32)])
+@pytest.mark.skipif(not HERE.triple.startswith("x86_64"), reason="AVX2 is of x86")
+def test_elements_around_are_loaded_within_their_page(element: str, lanes: int) -> None:
+    """Pages before and behind may not be read."""
+    dtype, size = np.dtype(ELEMENTS[element]), mmap.PAGESIZE
+    code = jit.load_object(jit.compile_object((masked_copy(element, lanes, dtype.itemsize),), AVX2), ("copy",))
+    assert code is not None
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)(code.address("copy"))
+    memory = mmap.mmap(-1, 3 * size)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    assert protect(start, size, 0) == protect(start + 2 * size, size, 0) == 0
+    page = np.frombuffer(memory, dtype, size // dtype.itemsize, size)
+    page[:] = np.arange(len(page))
+    for first in (*range(1 - lanes, 1), *range(len(page) - lanes, len(page))):
+        there = [lane for lane in range(lanes) if 0 <= first + lane < len(page)]
+        mask, got = sum(1 << lane for lane in there), np.full(lanes, 99, dtype)
+        run(int(got.ctypes.data), start + size + first * dtype.itemsize, mask)
+        assert np.array_equal(got[there], page[[first + lane for lane in there]])
+        assert (np.delete(got, there) == 99).all()
 
 
 def test_stores_of_whole_registers_have_no_mask() -> None:
