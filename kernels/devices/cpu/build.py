@@ -12,7 +12,7 @@ from ....ir.collector import paused_collector
 from ...host_ir.nodes import HostBody, HostProgram
 from ...kernel_ir.nodes import Kernel
 from ...kernel_ir.values import symbol_of
-from ...lanes.module import emit
+from ...lanes.module import Abilities, emit
 from ...passes.choose_lanes import depends_on_lanes, fitted
 from ...passes.pipeline import CPU_PASSES, ready
 from .host.emit import emit_host
@@ -66,7 +66,8 @@ def compile_kernel(kernel: Kernel, far: bool, effort: Effort) -> tuple[str, Comp
 
 def kernel_text(made: Kernel, target: Host, far: bool = False) -> str:
     """A kernel after all passes as LLVM text for a processor."""
-    return emit((fitted(made, register_bytes(target)),), far, has_shifts(target), has_avx512(target))
+    abilities = Abilities(has_shifts(target), divides=has_avx512(target), masks=has_avx512(target))
+    return emit((fitted(made, register_bytes(target)),), far, abilities)
 
 
 def under_masks(kernel: Kernel) -> Kernel:
