@@ -17,7 +17,7 @@ from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim
 
 from ..classes.__main__ import least
-from .operations import CUBE, MATRIX, ROW, Array, Operation
+from .operations import CUBE, FLOAT_MATRIX, FLOAT_ROW, INTEGER_ROW, MATRIX, ROW, Array, Operation
 
 TYPES = ("u8", "i16", "i32", "f32", "i64", "f64")
 ROWS = ((10_000,), (1_000_000,))
@@ -25,16 +25,23 @@ MATRICES = ((316, 316), (30_000, 100), (100, 30_000), (12_500, 8), (1_732, 1_732
 CUBES = ((30, 30, 30), (100, 100, 100), (3, 600, 600), (300, 300, 8), (2_000, 33, 17), (5, 7, 20_000), (40_000, 4, 4))
 
 
+def operations_of(prim: Prim) -> tuple[dict[str, Operation], ...]:
+    """Of a type, those on arrays of one, two and three dimensions."""
+    if prim.is_float:
+        return {**ROW, **FLOAT_ROW}, {**MATRIX, **FLOAT_MATRIX}, CUBE
+    return {**ROW, **INTEGER_ROW}, MATRIX, {}
+
+
 def cases(prim: Prim) -> Iterator[tuple[str, Operation, tuple[int, ...]]]:
     """Name, operation and shape of each case of a type."""
-    for operations, shapes in ((ROW, ROWS), (MATRIX, MATRICES), (CUBE if prim.is_float else {}, CUBES)):
+    for operations, shapes in zip(operations_of(prim), (ROWS, MATRICES, CUBES), strict=True):
         yield from ((name, operation, shape) for name, operation in operations.items() for shape in shapes)
 
 
 def arguments(operation: Operation, shape: tuple[int, ...], prim: Prim) -> list[Array]:
     """Numbers from 0 to 99, and permutations."""
     rng = np.random.default_rng(1)
-    more = {"r": shape[-1:], "c": shape[:1]}
+    more = {"r": shape[-1:], "c": shape[:1], "m": shape}
     args = [rng.integers(0, 100, shape).astype(DTYPES[prim])]
     for kind in operation.more:
         permutation = rng.permutation(shape[0]).astype(np.int32)
@@ -42,9 +49,10 @@ def arguments(operation: Operation, shape: tuple[int, ...], prim: Prim) -> list[
     return args
 
 
-def text_of(operations: dict[str, Operation], prim: Prim) -> str:
-    """The program of some operations for a type."""
-    return "\n".join(f"entry {name} {one.text}" for name, one in operations.items()).replace("T", prim.value)
+def text_of(prim: Prim) -> str:
+    """The program of all operations for a type."""
+    entries = (f"entry {name} {one.text}" for ranked in operations_of(prim) for name, one in ranked.items())
+    return "\n".join(entries).replace("T", prim.value)
 
 
 def main() -> None:
@@ -59,7 +67,7 @@ def main() -> None:
         loops = LOOPS
     lines: list[tuple[float, str]] = []
     for prim in map(Prim, chosen.types):
-        program = soac.compile(text_of({**ROW, **MATRIX, **(CUBE if prim.is_float else {})}, prim))
+        program = soac.compile(text_of(prim))
         for name, operation, shape in cases(prim):
             if chosen.only not in name:
                 continue

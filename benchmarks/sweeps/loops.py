@@ -473,3 +473,163 @@ def norms(x: Array) -> Any:
                 s += x[i, k, n] * x[i, k, n]
             z[i, k] = np.sqrt(s)
     return z
+
+
+@loop()
+def where(x: Array, v: Array) -> Any:
+    z = np.empty_like(x)
+    for i in range(x.size):
+        z[i] = x[i] if x[i] > 50 else v[i]
+    return z
+
+
+@loop(any_order=True)
+def dot(x: Array, v: Array) -> Any:
+    s = x.dtype.type(0)
+    for i in range(x.size):
+        s = x.dtype.type(s + x.dtype.type(x[i] * v[i]))
+    return s
+
+
+@loop()
+def polynomial(x: Array) -> Any:
+    t = x.dtype.type
+    z = np.empty_like(x)
+    for i in range(x.size):
+        z[i] = t(t(t(t(t(t(t(t(3) * x[i]) + t(2)) * x[i]) + t(7)) * x[i]) + t(1)) * x[i]) + t(4)
+    return z
+
+
+@loop()
+def buckets(x: Array) -> Any:
+    z = np.zeros(100, np.int32)
+    for i in range(x.size):
+        z[np.int64(x[i])] += 1
+    return z
+
+
+@loop()
+def changes(x: Array) -> Any:
+    k = 0
+    for i in range(1, x.size):
+        k += x[i] != x[i - 1]
+    return k
+
+
+@loop()
+def ranks(x: Array, v: Array) -> Any:
+    z = np.empty(x.size, np.int64)
+    for i in range(x.size):
+        k = 0
+        for j in range(16):
+            k += v[j] < x[i]
+        z[i] = k
+    return z
+
+
+@loop()
+def between(x: Array, v: Array) -> Any:
+    z = np.empty_like(x)
+    for i in range(x.size):
+        j = np.int64(x[i])
+        z[i] = v[j] + (x[i] - x.dtype.type(j)) * (v[j + 1] - v[j])
+    return z
+
+
+@loop()
+def ones(x: Array) -> Any:
+    z = np.empty(x.size, np.int32)
+    for i in range(x.size):
+        w, k = np.uint64(x[i]), 0
+        while w:
+            w &= w - np.uint64(1)
+            k += 1
+        z[i] = k
+    return z
+
+
+@loop(any_order=True)
+def row_dots(x: Array, y: Array) -> Any:
+    n, m = x.shape
+    z = np.empty(n, x.dtype)
+    for i in range(n):
+        s = x.dtype.type(0)
+        for j in range(m):
+            s = x.dtype.type(s + x.dtype.type(x[i, j] * y[i, j]))
+        z[i] = s
+    return z
+
+
+@loop()
+def add_outer(x: Array, u: Array, v: Array) -> Any:
+    n, m = x.shape
+    z = np.empty_like(x)
+    for i in range(n):
+        for j in range(m):
+            z[i, j] = x[i, j] + u[i] * v[j]
+    return z
+
+
+@loop(any_order=True)
+def log_sum_exp(x: Array) -> Any:
+    n, m = x.shape
+    z = np.empty(n, x.dtype)
+    for i in range(n):
+        t = x[i, 0]
+        for j in range(m):
+            t = max(t, x[i, j])
+        s = x.dtype.type(0)
+        for j in range(m):
+            s += np.exp(x[i, j] - t)
+        z[i] = t + np.log(s)
+    return z
+
+
+@loop(any_order=True)
+def cosines(x: Array, v: Array) -> Any:
+    n, m = x.shape
+    z = np.empty(n, x.dtype)
+    c = x.dtype.type(0)
+    for j in range(m):
+        c += v[j] * v[j]
+    for i in range(n):
+        a, b = x.dtype.type(0), x.dtype.type(0)
+        for j in range(m):
+            a += x[i, j] * v[j]
+            b += x[i, j] * x[i, j]
+        z[i] = a / np.sqrt(b * c)
+    return z
+
+
+@loop(any_order=True)
+def normalised(x: Array) -> Any:
+    n, m = x.shape
+    z = np.empty_like(x)
+    for i in range(n):
+        s = x.dtype.type(0)
+        for j in range(m):
+            s += x[i, j] * x[i, j]
+        s = x.dtype.type(np.sqrt(s))
+        for j in range(m):
+            z[i, j] = x[i, j] / s
+    return z
+
+
+@loop()
+def standardised(x: Array) -> Any:
+    n, m = x.shape
+    z = np.empty_like(x)
+    a, b = np.zeros(m, x.dtype), np.zeros(m, x.dtype)
+    for i in range(n):
+        for j in range(m):
+            a[j] += x[i, j]
+    a /= x.dtype.type(n)
+    for i in range(n):
+        for j in range(m):
+            z[i, j] = x[i, j] - a[j]
+            b[j] += z[i, j] * z[i, j]
+    b = np.sqrt(b / x.dtype.type(n) + x.dtype.type(1))
+    for i in range(n):
+        for j in range(m):
+            z[i, j] /= b[j]
+    return z

@@ -19,7 +19,7 @@ FIRST = "(\\(a, i) (b, j) -> if a >= b then (a, i) else (b, j)) (T.lowest, -1)"
 @dataclass(frozen=True, slots=True)
 class Operation:
     """`text`: parameters, result and body of an entry; `peer`: the same in NumPy; `more`: how many more arguments it
-    takes, permutations (`p`) or rows (`r`) and columns (`c`) of the same type."""
+    takes, permutations (`p`), or rows (`r`), columns (`c`) and arrays of the same shape (`m`), of the same type."""
 
     text: str
     peer: Callable[..., Any]
@@ -55,6 +55,22 @@ def _scattered(x: Array, p: Array) -> Array:
     return y
 
 
+def _ranks(x: Array, v: Array) -> Array:
+    k = np.zeros(x.size, np.int64)
+    for a in v[:16]:
+        k += a < x
+    return k
+
+
+def _standardised(x: Array) -> Array:
+    d = x - x.mean(0)
+    return d / np.sqrt((d * d).mean(0) + 1)
+
+
+def _between(x: Array, v: Array) -> Array:
+    return np.interp(x, np.arange(v.size, dtype=v.dtype), v).astype(x.dtype)
+
+
 SOFTMAX = "let t = T.maximum r let e = map (\\v -> T.exp (v - t)) r let s = T.sum e in map (/ s) e"
 
 ROW = {
@@ -82,6 +98,38 @@ ROW = {
         lambda x, p: np.bincount(p % 256, x, 256).astype(np.int64 if x.dtype.kind != "f" else x.dtype).astype(x.dtype),
         "p",
     ),
+    "where": Operation(
+        "[n] (x: [n]T) (v: [n]T): [n]T = map2 (\\a b -> if a > 50 then a else b) x v",
+        lambda x, v: np.where(x > 50, x, v),
+        "r",
+    ),
+    "dot": Operation("[n] (x: [n]T) (v: [n]T): T = T.sum (map2 (*) x v)", np.dot, "r"),
+    "polynomial": Operation(
+        "[n] (x: [n]T): [n]T = map (\\a -> (((3*a + 2)*a + 7)*a + 1)*a + 4) x",
+        lambda x: (((3 * x + 2) * x + 7) * x + 1) * x + 4,
+    ),
+    "buckets": Operation(
+        "[n] (x: [n]T): [100]i32 = hist (+) 0 100 (map (\\a -> i64.T a) x) (replicate n 1)",
+        lambda x: np.bincount(x.astype(np.int64), minlength=100),
+    ),
+    "changes": Operation(
+        "[n] (x: [n]T): i64 = i64.sum (map2 (\\a b -> i64.bool (a != b)) (tail x) (init x))",
+        lambda x: np.count_nonzero(x[1:] != x[:-1]),
+    ),
+    "ranks": Operation(
+        "[n] (x: [n]T) (v: [n]T): [n]i64 = map (\\a -> i64.sum (map (\\b -> i64.bool (b < a)) v[:16])) x", _ranks, "r"
+    ),
+}
+FLOAT_ROW = {
+    "between": Operation(
+        "[n] (x: [n]T) (v: [n]T): [n]T = map (\\a -> let j = i64.T a let k = T.i64 j"
+        " in v[j] + (a - k) * (v[j+1] - v[j])) x",
+        _between,
+        "r",
+    ),
+}
+INTEGER_ROW = {
+    "ones": Operation("[n] (x: [n]T): [n]i32 = map T.popc x", lambda x: np.bitwise_count(x).astype(np.int32)),
 }
 MATRIX = {
     "row_sums": Operation("[n][m] (x: [n][m]T): [n]T = map T.sum x", lambda x: x.sum(1, dtype=x.dtype)),
@@ -114,6 +162,40 @@ MATRIX = {
         "[n][m] (x: [n][m]T): [n][m]T = tabulate_2d n m (\\i j -> T.max (T.max x[i,j] x[(i+1)%n,j])"
         " (T.max x[i,(j+1)%m] x[(i+1)%n,(j+1)%m]))",
         lambda x: np.maximum(np.maximum(x, np.roll(x, -1, 0)), np.roll(np.maximum(x, np.roll(x, -1, 0)), -1, 1)),
+    ),
+    "row_dots": Operation(
+        "[n][m] (x: [n][m]T) (y: [n][m]T): [n]T = map2 (\\r s -> T.sum (map2 (*) r s)) x y",
+        lambda x, y: np.einsum("ij,ij->i", x, y),
+        "m",
+    ),
+    "add_outer": Operation(
+        "[n][m] (x: [n][m]T) (u: [n]T) (v: [m]T): [n][m]T = map2 (\\r a -> map2 (\\e b -> e + a * b) r v) x u",
+        lambda x, u, v: x + u[:, None] * v,
+        "cr",
+    ),
+}
+FLOAT_MATRIX = {
+    "log_sum_exp": Operation(
+        "[n][m] (x: [n][m]T): [n]T = map (\\r -> let t = T.maximum r in"
+        " t + T.log (T.sum (map (\\a -> T.exp (a - t)) r))) x",
+        lambda x: np.log(np.exp(x - x.max(1, keepdims=True)).sum(1)) + x.max(1),
+    ),
+    "cosines": Operation(
+        "[n][m] (x: [n][m]T) (v: [m]T): [n]T = map (\\r -> T.sum (map2 (*) r v) /"
+        " T.sqrt (T.sum (map2 (*) r r) * T.sum (map2 (*) v v))) x",
+        lambda x, v: x @ v / np.sqrt((x * x).sum(1) * (v @ v)),
+        "r",
+    ),
+    "normalised": Operation(
+        "[n][m] (x: [n][m]T): [n][m]T = map (\\r -> let s = T.sqrt (T.sum (map2 (*) r r)) in map (/ s) r) x",
+        lambda x: x / np.sqrt((x * x).sum(1, keepdims=True)),
+    ),
+    "standardised": Operation(
+        "[n][m] (x: [n][m]T): [n][m]T = let mu = map (\\c -> T.sum c / T.i64 n) (transpose x)"
+        " let d = map (\\r -> map2 (-) r mu) x"
+        " let s = map (\\c -> T.sqrt (T.sum (map2 (*) c c) / T.i64 n + 1)) (transpose d)"
+        " in map (\\r -> map2 (/) r s) d",
+        _standardised,
     ),
 }
 CUBE = {

@@ -40,6 +40,7 @@ from ..llvm.convert import convert
 from ..llvm.text import llvm_type, memory_type
 from .index_comparisons import COUNTED, counted_lanes
 from .prefetch import LINE
+from .repeated_ends import one_by_one, reaching_back
 from .values import (
     ALL_ON,
     Counted,
@@ -77,7 +78,7 @@ def declare(e: Lanes, stm: Declare) -> None:
     if name not in e.facts.mutable:
         e.env[name] = value
         return
-    varying = e.facts.varies(stm.var)
+    varying = e.facts.varies(stm.var) and not e.alone
     slot_type = e.type(prim) if varying else llvm_type(prim)
     slot = Slot(prim, varying, tuple(e.code.slot(slot_type) for _ in range(e.unroll if varying else 1)), e.mask)
     e.env[name] = slot
@@ -263,12 +264,15 @@ def thread_loop(
     begins: str | None = None,
     copies: bool = False,
     walks: bool = False,
+    again: bool = False,
 ) -> None:
     """`body` for each group of lanes: full groups with nothing masked, `between`, full vectors one by one, then the
     rest, one masked vector at a time. `begins`: how many come before the full groups, an i64 text. `copies`: masks
     cost less than another loop, and all that is left is masked. `walks`: each group goes over memory of its own, with
-    lines that the next one shares, and more than a vector that is left is a masked group."""
+    lines that the next one shares, and more than a vector that is left is a masked group. `again`: threads may run
+    twice, so that the last vector, or group of such, reaches back (`repeated_ends.py`)."""
     position, last = _thread_range(e, index, lo, hi)
+    first = e.code.op(f"load {llvm_type(index.prim)}, ptr {position}")
     count = int(hi.value) - int(lo.value) if isinstance(lo, Const) and isinstance(hi, Const) else None
     e.in_threads = True
     if begins is not None:
@@ -277,33 +281,47 @@ def thread_loop(
             begin = e.code.op(f"add i64 {e.code.op(f'load i64, ptr {position}')}, {begins}")
             _groups(e, index, position, begin, body, masked=True)
             e.code.do(f"store i64 {begin}, ptr {position}")
-    if e.peeled and (count is None or count >= e.lanes):
+    again = again and e.peeled and (count is None or (count > e.width and count % e.width > 0))
+    if again and (walks or e.unroll == 1):
+        reaching_back(e, index, position, (first, last), body)
+    elif e.peeled and (count is None or count >= e.lanes):
         _groups(e, index, position, last, body)
     between()
     singles = e.unroll > 1 and e.peeled and not copies
     once = e.peeled and (singles or e.unroll == 1)
-    if singles and (count is None or count % e.lanes >= e.width):
+    if again and not walks and e.unroll > 1:
+        with _vector_by_vector(e):
+            reaching_back(e, index, position, (first, last), body)
+    elif singles and (count is None or count % e.lanes >= e.width):
         if walks:
             _masked_group(e, index, position, last, body)
         else:
             with _vector_by_vector(e):
                 _groups(e, index, position, last, body)
-    if count is None or not e.peeled or count % (e.width if once else e.lanes):
+    if count is None or not (e.peeled and (count % (e.width if once else e.lanes) == 0 or (again and not walks))):
         with _vector_by_vector(e):
-            _groups(e, index, position, last, body, masked=True, once=once)
+            _groups(e, index, position, last, body, masked=True, once=once or again)
     e.in_threads = False
 
 
 def peeled_loop(
-    e: Lanes, stm: PeeledThreads, body: Callable[[], None], middle: Callable[[], None], begins: str | None
+    e: Lanes,
+    stm: PeeledThreads,
+    body: Callable[[], None],
+    middle: Callable[[], None],
+    begins: str | None,
+    again: bool = False,
 ) -> None:
     """`body` for one vector of lanes after the other, masked; after each the groups and vectors of the middle that
-    begin there."""
+    begin there. `again`: as of `thread_loop`; the ends of a middle of a vector or more go one by one."""
     index, code = stm.index, e.code
     position, last = _thread_range(e, index, stm.lo, stm.hi)
     since, until = (scalar(e, operand(e, x)) for x in (stm.since, stm.until))
     lo = code.op(f"load i64, ptr {position}")
     e.in_threads = True
+    again = again and begins is None and e.peeled
+    if again:
+        _middle_and_ends(e, index, position, (lo, since, until, last), body, middle)
     if begins is not None:
         with _vector_by_vector(e):
             begin = code.op(f"add i64 {lo}, {begins}")
@@ -319,7 +337,7 @@ def peeled_loop(
                 body()
             e.counted = None
         code.do(f"store i64 {code.op(f'add i64 {i}, {e.width}')}, ptr {position}")
-        if e.peeled:
+        if e.peeled and not again:
             at = code.op(f"load i64, ptr {position}")
             end = code.op(f"select i1 {code.op(f'icmp sge i64 {at}, {since}')}, i64 {until}, i64 {at}")
             if e.unroll > 1:
@@ -327,6 +345,31 @@ def peeled_loop(
             with _vector_by_vector(e):
                 _groups(e, index, position, end, middle)
     e.in_threads = False
+
+
+def _middle_and_ends(
+    e: Lanes,
+    index: KVar,
+    position: str,
+    bounds: tuple[str, str, str, str],
+    body: Callable[[], None],
+    middle: Callable[[], None],
+) -> None:
+    """The whole of a peeled loop, if its middle has a vector: groups and vectors of the middle, then what is before and
+    behind it. `bounds`: where the loop begins, where its middle begins and ends, where it ends."""
+    code, (lo, since, until, _) = e.code, bounds
+    first = e.one.intrinsic("smax", Prim.I64, since, lo)
+    long, end = code.fresh("middle"), code.fresh("short")
+    code.branch(code.op(f"icmp sge i64 {code.op(f'sub i64 {until}, {first}')}, {e.width}"), long, end)
+    code.label(long)
+    code.do(f"store i64 {first}, ptr {position}")
+    if e.unroll > 1:
+        _groups(e, index, position, until, middle)
+    with _vector_by_vector(e):
+        reaching_back(e, index, position, (first, until), middle)
+    one_by_one(e, index, position, bounds, body)
+    code.jump(end)
+    code.label(end)
 
 
 def _counted(e: Lanes, lo: str, i: str) -> Counted:
@@ -446,6 +489,8 @@ def _masked_group(e: Lanes, index: KVar, position: str, last: str, body: Callabl
 
 
 def first_lanes(e: Lanes, prim: Prim, count: str) -> str:
-    """The mask of the first `count` lanes, counted in i32: one comparison of one vector."""
-    few = convert(e.one, prim, Prim.I32, e.one.intrinsic("umin", prim, count, str(e.width)))
-    return e.vec.ins("icmp ult", Prim.U32, steps(Prim.U32, 0, 1, e.width), splat(e, Prim.U32, few))
+    """The mask of the first `count` lanes, counted in the width of what fills a vector, but in 32 bits at most: one
+    comparison of one vector."""
+    like = Prim.I8 if e.width >= 64 else Prim.I16 if e.width >= 32 else Prim.I32
+    few = convert(e.one, prim, like, e.one.intrinsic("umin", prim, count, str(e.width)))
+    return e.vec.ins("icmp slt", like, steps(like, 0, 1, e.width), splat(e, like, few))

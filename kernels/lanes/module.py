@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..analysis.uniformity import dead_after, find_facts
 from ..kernel_ir.execution import written_arrays
@@ -33,12 +34,21 @@ from .uniform_division import uniform_quotients
 from .values import Lanes, Place, Uniform
 
 
-def emit(kernels: Iterable[Kernel], far: bool | None = None, shifts: bool = True, divides: bool = False) -> str:
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a target does fast. `shifts`: it takes a vector out of two in one instruction; `divides`: divisions of
+    vectors by the same number are products there; `masks`: stores under a mask take no longer than others."""
+
+    shifts: bool = True
+    divides: bool = False
+    masks: bool = True
+
+
+def emit(kernels: Iterable[Kernel], far: bool | None = None, target: Abilities = Abilities()) -> str:  # noqa: B008
     """The module of all kernels, which passes have given their lanes, as text; with `far` only the form of each that
-    is for such calls or for others. `shifts`: the target takes a vector out of two in one instruction; `divides`:
-    divisions of vectors by the same number are products there."""
+    is for such calls or for others."""
     module = Module()
-    texts = [_kernel(module, kernel, far, shifts, divides) for kernel in kernels]
+    texts = [_kernel(module, kernel, far, target) for kernel in kernels]
     return "\n".join([module.text(), *texts, MODULE_END])
 
 
@@ -57,28 +67,26 @@ attributes #2 = { noinline nounwind "no-trapping-math"="true" "prefer-vector-wid
 # ---- one kernel --------------------------------------------------------------------------------------------------
 
 
-def _kernel(module: Module, kernel: Kernel, form: bool | None, shifts: bool, divides: bool) -> str:
+def _kernel(module: Module, kernel: Kernel, form: bool | None, target: Abilities) -> str:
     """The entry, which unpacks the slots, and the function that does the work; a second one that writes past the
     caches. Not in one, since parameters can say that arrays do not overlap."""
     if form is not None:
-        text, past = _working(module, kernel, frozenset(kernel.streams if form else ()), shifts, divides)
+        text, past = _working(module, kernel, frozenset(kernel.streams if form else ()), target)
         return text + _entry(module, kernel, (past,))
-    near, _ = _working(module, kernel, frozenset(), shifts, divides)
-    far, past = _working(module, kernel, frozenset(kernel.streams), shifts, divides) if kernel.streams else ("", False)
+    near, _ = _working(module, kernel, frozenset(), target)
+    far, past = _working(module, kernel, frozenset(kernel.streams), target) if kernel.streams else ("", False)
     return near + far + _entry(module, kernel, (False, True)) if past else near + _entry(module, kernel, (False,))
 
 
-def _working(
-    module: Module, kernel: Kernel, streams: frozenset[KArray], shifts: bool, divides: bool
-) -> tuple[str, bool]:
+def _working(module: Module, kernel: Kernel, streams: frozenset[KArray], target: Abilities) -> tuple[str, bool]:
     """The function that runs blocks. What it writes past the caches, if it does, others see when it is done."""
     shape = kernel.lanes
     assert shape is not None, "lanes are chosen before a kernel is printed"
     facts, dead = find_facts(kernel.body), dead_after(kernel.body)
-    e = Lanes(Code(module), kernel, facts, dead, shape.width, shape.unroll, shape.peeled)
+    e = Lanes(Code(module), kernel, facts, dead, shape.width, shape.unroll, shape.peeled, target.masks)
     e.in_place = arrays_in_place(kernel)
-    e.quotients = uniform_quotients(kernel, facts) if divides else frozenset()
-    e.streams, e.beside = streams, neighbours(kernel) if shifts else {}
+    e.quotients = uniform_quotients(kernel, facts) if target.divides else frozenset()
+    e.streams, e.beside = streams, neighbours(kernel) if target.shifts else {}
     params = _bind_parameters(e)
     _block_loop(e)
     head = f"define internal void @{_working_function(kernel, e.streamed)}({params}) #2"

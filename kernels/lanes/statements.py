@@ -78,6 +78,7 @@ from .linear_division import divided
 from .memory import atomic, load, load_beside, store
 from .partial_rows import store_some
 from .prefetch import rows_of_a_loop
+from .repeated_ends import may_repeat
 from .row_scans import row_scan
 from .runs import joined
 from .tiles import load_tile, store_tile
@@ -146,11 +147,13 @@ def statement(e: Lanes, stm: KStm) -> None:
         case Threads(index, lo, hi, body):
             begins, copies = before_line(e, stm), only_copies(stm)
             e.ahead = rows_of_a_loop(e.kernel, stm)
-            thread_loop(e, index, lo, hi, lambda: statements(e, body), lambda: None, begins, copies, walks(stm))
+            again = may_repeat(e, stm)
+            thread_loop(e, index, lo, hi, lambda: statements(e, body), lambda: None, begins, copies, walks(stm), again)
             e.ahead = {}
         case PeeledThreads(body=body, middle=middle):
             e.ahead = rows_of_a_loop(e.kernel, stm)
-            peeled_loop(e, stm, lambda: statements(e, body), lambda: statements(e, middle), before_line(e, stm))
+            begins, again = before_line(e, stm), may_repeat(e, stm)
+            peeled_loop(e, stm, lambda: statements(e, body), lambda: statements(e, middle), begins, again)
             e.ahead = {}
         case BlockReduce():
             block_reduce(e, stm, statements)

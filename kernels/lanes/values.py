@@ -114,7 +114,8 @@ class Place:
 
 @dataclass(slots=True)
 class Lanes:
-    """The emitter of one kernel: where code goes, how many lanes there are at this point, which are on; `ahead`: the
+    """The emitter of one kernel: where code goes, how many lanes there are at this point, which are on; `masks`: stores
+    under a mask take no longer than others; `alone`: threads run one by one, in scalar code; `ahead`: the
     indices of loads that are fetched ahead, and by how many bytes (`prefetch.py`); `beside`: for lists of statements
     the loads near other ones (`neighbours.py`); `streams`: the arrays whose whole vectors are written past the caches
     (`passes/nontemporal_stores.py`), `streamed`: has one been; `in_place`: those that are read and written;
@@ -129,8 +130,10 @@ class Lanes:
     width: int
     unroll: int
     peeled: bool
+    masks: bool = True
     mask: Mask | None = None
     in_threads: bool = False
+    alone: bool = False
     ahead: Mapping[str, int] = field(default_factory=dict[str, int])
     beside: Mapping[int, Near] = field(default_factory=dict[int, Near])
     streams: frozenset[KArray] = frozenset()

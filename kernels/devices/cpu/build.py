@@ -12,7 +12,7 @@ from ....ir.collector import paused_collector
 from ...host_ir.nodes import HostBody, HostProgram
 from ...kernel_ir.nodes import Kernel
 from ...kernel_ir.values import symbol_of
-from ...lanes.module import emit
+from ...lanes.module import Abilities, emit
 from ...passes.choose_lanes import LANES_OF_BYTES, depends_on_lanes, fitted
 from ...passes.pipeline import CPU_PASSES, ready
 from .host.emit import emit_host
@@ -68,7 +68,7 @@ def kernel_text(made: Kernel, target: Host, far: bool = False) -> str:
     """A kernel after all passes as LLVM text for a processor."""
     large = has_avx512(target)
     shaped = fitted(made, register_bytes(target), LANES_OF_BYTES if large else LANES_OF_BYTES // 2)
-    return emit((shaped,), far, has_shifts(target), large)
+    return emit((shaped,), far, Abilities(has_shifts(target), divides=large, masks=large))
 
 
 def under_masks(kernel: Kernel) -> Kernel:

@@ -36,6 +36,7 @@ from .lanes_kernel import LanesKernel, launch_lanes
 from .segmap import LONG, block_a_point, lanes_kernel, least_to_spread, spread_pays
 from .segred import IN_CHUNKS, IN_WIDE_CHUNKS, MANY_SEGMENTS
 from .segscan import SEGMENTS, scan_rows
+from .streamed_scans import COLUMNS
 
 ROWS, FEW_ROWS = 64, 4
 """Rows that fill the lanes of one group; rows whose elements lie far apart, which a block for each takes one by one."""
@@ -209,4 +210,4 @@ INNER_FIRST = Schedule(
     "inner first", lambda s, found: run_inner_first(s, found, OF_ELEMENTS), inner_first, are_worth_it, OF_ELEMENTS
 )
 SEGRED: Table = (MERGE_PATH, INNER_FIRST, ROW_LANES, IN_CHUNKS)
-SEGSCAN: Table = (FILTER, LYING, ROW_LANES, *SEGMENTS)
+SEGSCAN: Table = (FILTER, COLUMNS, LYING, ROW_LANES, *SEGMENTS)

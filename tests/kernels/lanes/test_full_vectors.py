@@ -46,3 +46,14 @@ def test_copies_are_masked() -> None:
         )
     )
     assert text.count("= load <8 x float>") == 2
+
+
+@pytest.mark.parametrize(
+    ("prim", "width", "counted"), [(Prim.U8, 64, "i8"), (Prim.I16, 32, "i16"), (Prim.F32, 16, "i32")]
+)
+def test_lanes_of_a_mask_are_counted_in_what_fills_a_vector(prim: Prim, width: int, counted: str) -> None:
+    x, y = (KArray(c, prim, Space.GLOBAL) for c in "xy")
+    i, v = KVar("i", Prim.I64), KVar("v", prim)
+    loop = Threads(i, i64(0), N, (KLet(v, KLoad(x, i)), Store(y, i, v)))
+    kernel = Kernel("k", KVar("b", Prim.I64), (x, y), (N,), (loop,), (), Level.BLOCK)
+    assert f"icmp slt <{width} x {counted}>" in emit((choose_lanes(kernel, LaneSettings()),))

@@ -16,7 +16,7 @@ from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim, i64
 from soac.kernels.devices.cpu.runtime.jit import Host, has_shifts
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KIf, KLet, KLoad, KOp, KStm, KVar, Space, Store, Threads
-from soac.kernels.lanes.module import emit
+from soac.kernels.lanes.module import Abilities, emit
 from soac.kernels.lanes.neighbours import neighbours
 from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes
 from tests.support.kernel_interpreter import compiled
@@ -65,7 +65,9 @@ def test_short_vectors_are_loaded(prim: Prim, width: int) -> None:
 
 def test_targets_without_shifts() -> None:
     """With AVX2 alone loads are cheaper; NEON has an instruction for it."""
-    text = emit((choose_lanes(sums(Prim.F32, [-1, 0, 1]), LaneSettings(width=16, unroll=4)),), shifts=False)
+    text = emit(
+        (choose_lanes(sums(Prim.F32, [-1, 0, 1]), LaneSettings(width=16, unroll=4)),), target=Abilities(shifts=False)
+    )
     assert text.count("= load <16 x float>") == 12 + 3
     found = [
         Host("x86_64-linux", "", "+avx2"),

@@ -24,10 +24,10 @@ from ....llvm.convert import TO_I64
 from .assembly import branched, declared, unnested
 
 DECLARED = re.compile(r"^declare .*@llvm\.masked\..*$", re.MULTILINE)
+PAGE = 1 << 12
+"""Bytes of the smallest pages: where one byte may be read, all of its page may."""
 EIGHT = 8
 SMALL = ("i8", "i16")
-PAGE = 4096
-"""Bytes that can be read if one of them can."""
 FRONT = {8: EIGHT, 16: EIGHT, 32: EIGHT, 64: 4}
 """How many elements are moved at once, by their bits."""
 WORD_NUMBERS, BYTE_NUMBERS = 0x0706050403020100, 0x0E0C0A0806040200

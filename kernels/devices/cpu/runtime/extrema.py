@@ -1,9 +1,9 @@
 """The smaller and the larger of two floats, as the target has them.
 
 Kernels call LLVM's `minimumnum` and `maximumnum`, which its passes fold and vectorise, and which its code generator for
-x86 makes six instructions of. So before its passes each becomes five (`written_out`), or behind them one, `vrange`,
-where the processor has AVX-512 (`by_range`); other targets have an instruction that LLVM knows. Of a signalling NaN
-`vrange` makes a quiet one.
+x86 makes six instructions of. So before its passes each becomes five (`written_out`), or one with a constant, or behind
+them one, `vrange`, where the processor has AVX-512 (`by_range`); other targets have an instruction that LLVM knows. Of
+a signalling NaN `vrange` makes a quiet one.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ CALL = re.compile(
 MARK = "imumnum."
 BITS = {"float": 32, "double": 64}
 REGISTERS = (128, 256, 512)
+CONSTANT = re.compile(r"^(?:splat \((?:float|double) )?0x([0-9A-F]{16})\)?$")
+INFINITY, SIGN = 0x7FF << 52, 1 << 63
 
 
 def has_range(features: str) -> bool:
@@ -41,6 +43,11 @@ def by_range(text: str) -> str:
 def _comparisons(call: re.Match[str]) -> str:
     name, type_, kind, x, y = call.groups()
     better, join = ("ogt", "and") if kind == "max" else ("olt", "or")
+    for limit, varying in ((x, y), (y, x)):
+        if (found := CONSTANT.match(limit)) is not None and _decides(int(found[1], 16), kind):
+            flags = re.sub("float|double", "i1", type_)
+            return f"""  {name}.better = fcmp {better} {type_} {varying}, {limit}
+  {name} = select {flags} {name}.better, {type_} {varying}, {type_} {limit}"""
     bits, flags = (re.sub("float|double", to, type_) for to in (f"i{BITS[_element(type_)]}", "i1"))
     return f"""  {name}.better = fcmp {better} {type_} {x}, {y}
   {name}.greater = select {flags} {name}.better, {type_} {x}, {type_} {y}
@@ -52,6 +59,13 @@ def _comparisons(call: re.Match[str]) -> str:
   {name}.ordered = select {flags} {name}.equal, {type_} {name}.joined, {type_} {name}.greater
   {name}.none = fcmp uno {type_} {y}, {y}
   {name} = select {flags} {name}.none, {type_} {x}, {type_} {name}.ordered"""
+
+
+def _decides(bits: int, kind: str) -> bool:
+    """Whether a constant, by its bits as an f64, is the result wherever the other operand is not beyond it: a number,
+    and of the zeros the one that comes first."""
+    number = bits & ~SIGN
+    return 0 < number <= INFINITY or bits == (0 if kind == "max" else SIGN)
 
 
 def _element(type_: str) -> str:

@@ -152,10 +152,10 @@ def bulk_code(name: str, effort: jit.Effort) -> jit.CompiledKernels:
         found = jit.load_stored(key, (symbol,))
     if found is not None:
         return found
-    from ....lanes.module import emit  # the cache mostly has it
+    from ....lanes.module import Abilities, emit  # the cache mostly has it
     from ....schedule.cpu.bulk_copies import bulk_kernel
 
-    text = emit((bulk_kernel(name),))
+    text = emit((bulk_kernel(name),), None, Abilities(masks=jit.has_avx512(jit.host())))
     return jit.load_source(jit.Source((text,), effort, key), (symbol,))
 
 
