@@ -6,11 +6,13 @@ workers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ...ir.records import dataclass
 from ..analysis.uniformity import find_facts
 from ..analysis.widest_type import widest_type
+from ..kernel_ir.kept_stores import kept_stores
 from ..kernel_ir.nodes import (
     Assign,
     Atomic,
@@ -19,19 +21,28 @@ from ..kernel_ir.nodes import (
     Declare,
     For,
     Kernel,
+    KIf,
+    KLet,
+    KLoad,
     KStm,
+    KWhile,
     LaneShape,
     LoadRow,
     PeeledThreads,
     StoreRow,
     Threads,
 )
-from ..kernel_ir.traverse import all_statements, operators, statements
+from ..kernel_ir.traverse import all_statements, children, operators, statements
 
 LONG_ROW, LONG_ROW_OF_BYTES = 6, 9
 """Elements of a row that is read or written by more than a few shuffles."""
 MOST_ACCUMULATORS = 12
 """Accumulators of a thread of which two groups still find registers."""
+MOST_BYTES, REGISTERS = 32, 16
+"""Lanes of a mask that LLVM keeps in a register of bytes from one branch to the next, where it has no registers for
+masks; of more it takes one by one. Registers that all processors with vectors have."""
+SMALL = 4
+"""Bytes of the smallest elements that a processor loads under a mask."""
 OPERANDS = 4
 """Of how many parts of the registers one is left for what is added to accumulators."""
 
@@ -78,14 +89,41 @@ def accumulates(stms: tuple[KStm, ...]) -> bool:
 
 def fitted(kernel: Kernel, registers: int) -> Kernel:
     """The kernel for a processor with `registers` bytes of vector registers: with as many groups at once as leave room
-    for the accumulators of their loops; as it is where results depend on how many there are."""
+    for the accumulators of their loops, if no results depend on how many there are; and where lanes of bytes branch, on
+    which no results depend, with fewer of them."""
     lanes = kernel.lanes
+    narrow = lanes is not None and lanes.width > MOST_BYTES and registers < REGISTERS * lanes.width
+    if lanes is not None and narrow and branches(kernel.body):
+        lanes = replace(lanes, width=MOST_BYTES)
+        kernel = replace(kernel, lanes=lanes)
     if lanes is None or lanes.unroll == 1 or depends_on_lanes(kernel):
         return kernel
     loops = (s for s in statements(kernel.body) if isinstance(s, Threads | PeeledThreads))
     each = max(map(_accumulator_bytes, loops), default=0)
     groups = (registers - registers // OPERANDS) // max(1, each * lanes.width)
     return replace(kernel, lanes=replace(lanes, unroll=min(lanes.unroll, max(1, groups))))
+
+
+def branches(stms: Iterable[KStm]) -> bool:
+    """Whether threads branch under masks: they have control of their own, but for what a scan keeps, or load small
+    elements, which is a branch where not all lanes are on. A reduction or scan has a mask for its last lanes alone."""
+    for stm in statements(stms):
+        match stm:
+            case BlockScan() if kept_stores(stm) is not None:
+                inside = stm.body
+            case BlockReduce() | BlockScan() | Threads() | PeeledThreads():
+                inside = tuple(inner for part in children(stm) for inner in part)
+            case _:
+                continue
+        points = isinstance(stm, Threads | PeeledThreads)
+        for inner in statements(inside):
+            if isinstance(inner, KIf | For | KWhile) or (points and _loads_small(inner)):
+                return True
+    return False
+
+
+def _loads_small(stm: KStm) -> bool:
+    return isinstance(stm, KLet) and isinstance(stm.rhs, KLoad) and stm.rhs.array.prim.bytes < SMALL
 
 
 def depends_on_lanes(kernel: Kernel) -> bool:

@@ -39,12 +39,13 @@ from soac.kernels.kernel_ir.nodes import (
     KWhile,
     LaneShape,
     Operand,
+    PeeledThreads,
     Space,
     Store,
     Threads,
 )
 from soac.kernels.lanes.module import emit
-from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes, fitted
+from soac.kernels.passes.choose_lanes import LaneSettings, branches, choose_lanes, fitted
 from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
 from tests.support.kernel_interpreter import ARENA_BYTES, compiled, failure_of, interpret
 from tests.support.prims import PRIMS
@@ -519,6 +520,36 @@ def test_groups_leave_registers_for_accumulators(rows: int, groups: tuple[int, i
     kernel = replace(sums_of_rows(rows), lanes=LaneShape(8, 2, True))
     found = tuple(fitted(kernel, registers).lanes for registers in (16 * 32, 32 * 64))
     assert found == tuple(LaneShape(8, unroll, True) for unroll in groups)
+
+
+def test_lanes_of_bytes_that_branch_are_as_many_as_a_mask_in_a_register_has() -> None:
+    """Also where they are reduced: nothing that depends on how many lanes there are computes with bytes alone. What is
+    kept in order is no branch."""
+    x, y, out, total = (KVar(name, Prim.U8) for name in ("x", "y", "out", "total"))
+    acc, v, odd = KVar("acc", Prim.U8), KVar("v", Prim.U8), KVar("odd", Prim.BOOL)
+    xs, ys = glob("xs", Prim.U8), glob("ys", Prim.U8)
+    add = KLambda((acc,), (v,), (KLet(total, KOp(Op.ADD, Prim.U8, (acc, v))),), (total,))
+    load = KLet(x, KLoad(xs, IX)), KLet(odd, KOp(Op.LT, Prim.BOOL, (x, Const(Prim.U8, 9))))
+    other = Declare(y, Const(Prim.U8, 0)), KIf(odd, (KLet(v, KLoad(ys, IX)), Assign(y, v)), ())
+    wide = glob("wide", Prim.I32)
+    few = KLet(KVar("w", Prim.I32), KLoad(wide, IX)), KLet(x, KConvert(Prim.I32, Prim.U8, KVar("w", Prim.I32)))
+    for body, value, width in (((*load, *other), y, 32), (load, x, 64), (few, x, 64)):
+        reduce = BlockReduce((out,), IX, i64(0), N, body, (value,), add, (Const(Prim.U8, 0),), False)
+        k = replace(kernel((xs, ys, wide), reduce, Store(ys, i64(0), out)), lanes=LaneShape(64, 4, True))
+        found = [fitted(k, registers).lanes for registers in (16 * 16, 16 * 32, 32 * 64)]
+        assert found == [LaneShape(width, 4, True), LaneShape(width, 4, True), LaneShape(64, 4, True)]
+    assert branches((PeeledThreads(IX, i64(0), N, i64(1), N, load, load),))
+    assert branches((Threads(IX, i64(0), N, (*few, *other)),))
+    assert branches((Threads(IX, i64(0), N, load),))
+    assert not branches((Threads(IX, i64(0), N, few),))
+    count, kept, at = KVar("count", I64), KVar("kept", I64), KVar("at", I64)
+    left, right, both = KVar("left", I64), KVar("right", I64), KVar("both", I64)
+    adds = KLambda((left,), (right,), (KLet(both, KOp(Op.ADD, I64, (left, right))),), (both,))
+    counts = *load, KLet(count, KConvert(Prim.BOOL, I64, odd))
+    after = KLet(at, KOp(Op.SUB, I64, (kept, i64(1)))), KIf(odd, (Store(ys, at, x),), ())
+    scan = BlockScan((kept,), (left,), IX, i64(0), N, counts, (count,), adds, (i64(0),), (i64(0),), after)
+    assert not branches((scan,))
+    assert branches((replace(scan, after=(*after, *other)),))
 
 
 def test_groups_stay_where_results_depend_on_them() -> None:

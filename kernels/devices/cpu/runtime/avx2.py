@@ -11,7 +11,7 @@ lanes of a vector mostly are.
 
 Masked stores, and masked loads of small elements: masks are mostly on or off for a whole register, which needs none.
 A mask in a store takes as long as many stores on some of these processors, and for elements of less than 32 bits LLVM
-has a branch for each.
+has a branch for each. A load under another mask is a load of the whole register too, as long as that is in one page.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from ....llvm.convert import TO_I64
 from .assembly import branched, declared, unnested
 
 DECLARED = re.compile(r"^declare .*@llvm\.masked\..*$", re.MULTILINE)
+MASKED = 32
+"""Lanes of the longest masks that LLVM keeps whole from one branch to the next."""
+PAGE = 4096
+"""Bytes of the smallest pages: what begins and ends in one can be read if some of it can."""
 EIGHT = 8
 FRONT = {8: EIGHT, 16: EIGHT, 32: EIGHT, 64: 4}
 """How many elements are moved at once, by their bits."""
@@ -134,29 +138,43 @@ define internal void @{name}({t} %x, ptr %to, <{lanes} x i1> %keep) alwaysinline
 
 
 def _load(name: str, t: str, lanes: int, element: str, align: str) -> str:
-    """The function that loads those lanes of a vector that are on; others are 0."""
-    parts, each = _parts(lanes, element)
-    own, mask, masked = f"<{each} x {element}>", f"<{each} x i1>", f"@llvm.masked.load.v{each}{element}.p0"
+    """The function that loads those lanes of a vector that are on; others are 0. Where all of it is in a page it is
+    loaded whole, as a lane that is on is in that page. The address is hidden from LLVM, which takes what is beyond an
+    array of the stack for undefined, and makes of a load beside another one a shift of that. Masks of 64 lanes are
+    two, as LLVM takes them apart at branches."""
+    parts = max(1, lanes // MASKED)
+    each = lanes // parts
+    own, keep = f"<{each} x {element}>", f"<{each} x i1> %keep"
+    masked, size = f"@llvm.masked.load.v{each}{element}.p0", each * int(element[1:]) // 8
+    masks = "".join(f"  %keep{k} = {_part('%keep', f'<{lanes} x i1>', k, each)[1:-1]}\n" for k in range(parts))
     loads = "".join(
-        f"  %x{k} = call {own} @{name}.one(ptr (getelementptr {element}, ptr %at, i64 {k * each}), "
-        f"{mask} {_part('%keep', f'<{lanes} x i1>', k, each)})\n"
+        f"  %x{k} = call {own} @{name}.one(ptr (getelementptr {element}, ptr %at, i64 {k * each}), {keep}{k})\n"
         for k in range(parts)
     )
     return f"""
-define internal {own} @{name}.one(ptr %at, {mask} %keep) alwaysinline {{
-  switch i{each} (bitcast {mask} %keep to i{each}), label %some [ i{each} 0, label %end  i{each} -1, label %all ]
-all:
-  %whole = load {own}, ptr %at, align {align}
-  br label %end
+define internal {own} @{name}.crossing(ptr %at, {keep}) noinline cold {{
+  ret {own} (call {own} {masked}(ptr %at, i32 {align}, {keep}, {own} zeroinitializer))
+}}
+
+define internal {own} @{name}.one(ptr %at, {keep}) alwaysinline {{
+  switch i{each} (bitcast {keep} to i{each}), label %some [ i{each} 0, label %end  i{each} -1, label %page ]
 some:
-  %part = call {own} {masked}(ptr %at, i32 {align}, {mask} %keep, {own} zeroinitializer)
+  %in_page = icmp ule i64 (and i64 (ptrtoint ptr %at to i64), {PAGE - 1}), {PAGE - size}
+  br i1 %in_page, label %page, label %crossing
+page:
+  %hidden = call ptr asm "", "=r,0"(ptr %at)
+  %whole = load {own}, ptr %hidden, align {align}
+  %kept = select {keep}, {own} %whole, {own} zeroinitializer
+  br label %end
+crossing:
+  %part = call {own} @{name}.crossing(ptr %at, {keep})
 end:
-  %x = phi {own} [ zeroinitializer, %entry ], [ %whole, %all ], [ %part, %some ]
+  %x = phi {own} [ zeroinitializer, %entry ], [ %kept, %page ], [ %part, %crossing ]
   ret {own} %x
 }}
 
 define internal {t} @{name}(ptr %at, <{lanes} x i1> %keep) alwaysinline {{
-{loads}  ret {t} {_joined([f"%x{k}" for k in range(parts)], element, each)}
+{masks}{loads}  ret {t} {_joined([f"%x{k}" for k in range(parts)], element, each)}
 }}
 """
 

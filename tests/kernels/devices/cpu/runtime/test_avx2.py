@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import mmap
 from dataclasses import replace
 
 import numpy as np
@@ -134,6 +135,71 @@ def test_stores_of_whole_registers_have_no_mask() -> None:
     assert text.count("call void @soac.store.v16f32.4.one(<8 x float>") == 2
     assert "call void @llvm.masked.store.v16f32" not in text
     assert "@llvm.masked.load.v16f32" in text, "these are loads of one instruction"
+
+
+@pytest.mark.parametrize(("element", "lanes"), [("i8", 64), ("i8", 32), ("i16", 32), ("i16", 8)])
+@pytest.mark.skipif(not HERE.triple.startswith("x86_64"), reason="AVX2 is of x86")
+def test_small_elements_are_loaded_beside_memory_that_is_not_there(element: str, lanes: int) -> None:
+    """Of vectors that begin before a page, or end behind one, the lanes in it alone are on."""
+    dtype = np.dtype(ELEMENTS[element])
+    code = jit.load_object(jit.compile_object((masked_copy(element, lanes, dtype.itemsize),), AVX2), ("copy",))
+    assert code is not None
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)(code.address("copy"))
+    size = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 3 * size)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    page = np.frombuffer(memory, dtype, size // dtype.itemsize, size)
+    page[:] = np.arange(len(page)) % 100 + 1
+    protect = ctypes.CDLL(None).mprotect
+    for other in (start, start + 2 * size):
+        assert protect(ctypes.c_void_p(other), ctypes.c_size_t(size), 0) == 0
+    for first in (*range(-lanes + 1, 3), *range(len(page) - lanes - 2, len(page))):
+        places = np.arange(first, first + lanes)
+        there = (places >= 0) & (places < len(page))
+        for on in (there, there & (places % 3 == 0)):
+            got = np.zeros(lanes, dtype)
+            at = start + size + first * dtype.itemsize
+            run(int(got.ctypes.data), at, sum(1 << k for k in range(lanes) if on[k]))
+            assert np.array_equal(got, np.where(on, page[places.clip(0, len(page) - 1)], np.array(0, dtype)))
+    for other in (start, start + 2 * size):
+        assert protect(ctypes.c_void_p(other), ctypes.c_size_t(size), mmap.PROT_READ | mmap.PROT_WRITE) == 0
+
+
+@pytest.mark.skipif(not HERE.triple.startswith("x86_64"), reason="AVX2 is of x86")
+@pytest.mark.parametrize("first", [-2, 0, 2])
+def test_a_vector_may_be_longer_than_an_array_of_the_stack(first: int) -> None:
+    """Elements that were stored there one by one, and the vector around them."""
+    flags = ", ".join(f"i1 {'true' if 0 <= first + k < 4 else 'false'}" for k in range(16))
+    stores = "".join(
+        f"""  %p{k} = getelementptr i8, ptr %few, i64 {k}
+  %q{k} = getelementptr i8, ptr %a, i64 {k}
+  %x{k} = load i8, ptr %q{k}
+  store i8 %x{k}, ptr %p{k}
+"""
+        for k in range(4)
+    )
+    text = f"""
+declare <16 x i8> @llvm.masked.load.v16i8.p0(ptr, i32, <16 x i1>, <16 x i8>)
+define void @copy(ptr %out, ptr %a) {{
+entry:
+  %few = alloca [4 x i8]
+{stores}  %at = getelementptr i8, ptr %few, i64 {first}
+  %x = call <16 x i8> @llvm.masked.load.v16i8.p0(ptr %at, i32 1, <16 x i1> <{flags}>, <16 x i8> zeroinitializer)
+  store <16 x i8> %x, ptr %out, align 1
+  ret void
+}}"""
+    code = jit.load_object(jit.compile_object((text,), AVX2), ("copy",))
+    assert code is not None
+    xs, got = np.arange(5, 9, dtype=np.uint8), np.full(16, 99, np.uint8)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address("copy"))(got.ctypes.data, xs.ctypes.data)
+    assert got.tolist() == [int(xs[first + k]) if 0 <= first + k < 4 else 0 for k in range(16)]
+
+
+def test_loads_of_small_elements_have_a_branch_for_each_lane_between_pages_alone() -> None:
+    text = for_avx2(masked_copy("i8", 32, 1))
+    before, _, rest = text.partition("define internal <32 x i8> @soac.load.v32i8.1.crossing(")
+    assert "call <32 x i8> @llvm.masked.load" not in before
+    assert rest.count("call <32 x i8> @llvm.masked.load") == 1
 
 
 def conversion(source: Prim, target: Prim, lanes: int) -> str:
