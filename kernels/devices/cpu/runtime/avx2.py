@@ -182,7 +182,8 @@ def _apart(name: str, result: str, params: str, mask: str, body: str) -> str:
 
 
 def _load(name: str, t: str, lanes: int, element: str, align: str) -> str:
-    """The function that loads those lanes of a vector that are on; others are 0."""
+    """The function that loads those lanes of a vector that are on; others are 0. The address of a whole register that
+    is on in part is hidden from LLVM, which takes what is beyond an array of the stack for undefined."""
     parts, each = _parts(lanes, element)
     own, mask, size = f"<{each} x {element}>", f"<{each} x i1>", each * int(element[1:]) // 8
     masked = f"@llvm.masked.load.v{each}{element}.p0"
@@ -202,7 +203,8 @@ some:
   %ends = icmp ugt i64 (and i64 (ptrtoint ptr %at to i64), {PAGE - 1}), {PAGE - size}
   br i1 %ends, label %apart, label %page
 page:
-  %more = load {own}, ptr %at, align {align}
+  %hidden = call ptr asm "", "=r,0"(ptr %at)
+  %more = load {own}, ptr %hidden, align {align}
   %near = select {mask} %keep, {own} %more, {own} zeroinitializer
   br label %end
 apart:

@@ -153,6 +153,36 @@ def test_masked_loads_read_no_other_page(element: str, lanes: int) -> None:
             assert np.array_equal(got, wanted if at > 0 else np.roll(wanted, lanes - count))
 
 
+@pytest.mark.skipif(not HERE.triple.startswith("x86_64"), reason="AVX2 is of x86")
+@pytest.mark.parametrize("first", [-2, 0, 2])
+def test_a_vector_may_be_longer_than_an_array_of_the_stack(first: int) -> None:
+    """Elements that were stored there one by one, and the vector around them."""
+    flags = ", ".join(f"i1 {'true' if 0 <= first + k < 4 else 'false'}" for k in range(16))
+    stores = "".join(
+        f"""  %p{k} = getelementptr i8, ptr %few, i64 {k}
+  %q{k} = getelementptr i8, ptr %a, i64 {k}
+  %x{k} = load i8, ptr %q{k}
+  store i8 %x{k}, ptr %p{k}
+"""
+        for k in range(4)
+    )
+    text = f"""
+declare <16 x i8> @llvm.masked.load.v16i8.p0(ptr, i32, <16 x i1>, <16 x i8>)
+define void @copy(ptr %out, ptr %a) {{
+entry:
+  %few = alloca [4 x i8]
+{stores}  %at = getelementptr i8, ptr %few, i64 {first}
+  %x = call <16 x i8> @llvm.masked.load.v16i8.p0(ptr %at, i32 1, <16 x i1> <{flags}>, <16 x i8> zeroinitializer)
+  store <16 x i8> %x, ptr %out, align 1
+  ret void
+}}"""
+    code = jit.load_object(jit.compile_object((text,), AVX2), ("copy",))
+    assert code is not None
+    xs, got = np.arange(5, 9, dtype=np.uint8), np.full(16, 99, np.uint8)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address("copy"))(got.ctypes.data, xs.ctypes.data)
+    assert got.tolist() == [int(xs[first + k]) if 0 <= first + k < 4 else 0 for k in range(16)]
+
+
 def test_stores_of_whole_registers_have_no_mask() -> None:
     text = for_avx2(masked_copy("f32", 16, 4))
     assert text.count("store <8 x float>") == 1
