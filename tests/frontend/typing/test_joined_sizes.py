@@ -22,13 +22,13 @@ ONE_SIZE = {
     "cases": "loop t = xs for i < 3i64 do map2 (+) (match i case 0 -> t case 1 -> xs case _ -> t) xs",
     "of two parameters": "map2 (\\x y -> if null x then y else x) [xs, xs] [xs, xs]",
     "it may change where nothing asks": "loop t = xs for i < 3i64 do let u = if c then t else xs in u ++ u",
-    "it may be another one where nothing asks": "loop t = xs for i < 3i64 do let u = if c then t else ys in map (+ 1) u",
+    "another one where nothing asks": "loop t = xs for i < 3i64 do let u = if c then t else ys in map (+ 1) u",
 }
 DIFFERENT = {
     "another one": "loop t = xs for i < 3i64 do let u = if c then t else ys in map2 (+) u xs",
     "one that changes": "loop t = xs for i < 3i64 do let u = map2 (+) (if c then t else xs) xs in t ++ u",
     "a part of it": "loop t = xs for i < 3i64 do map2 (+) (if c then t else t[1:]) xs",
-    "what only turns know": "loop t = xs for i < 3i64 do (map (\\k -> if k == i then filter (> 0) t else t) (iota 3))[1]",
+    "what turns know": "loop t = xs for i < 3i64 do (map (\\k -> if k == i then filter (> 0) t else t) (iota 3))[1]",
     "no loop": "let u = if c then xs else ys in map2 (+) u xs",
 }
 
