@@ -13,7 +13,6 @@ from ..source.atoms import Ident, Lit, Operator, Qual, StringLit
 from ..source.types import BOOL, Size, SizeVar, TArray, TFun, TVar, Ty, arrow
 from .constraints import BITS, INTS, NUMBERS, SCALARS, Need, needs_equality, needs_prim
 from .errors import fault, unknown
-from .habits import hint_for_sizes
 from .literals import literal_type
 from .recursion import later_binding
 from .scope import Binding, ModuleBinding, numeric_module
@@ -192,8 +191,7 @@ def _argument_error(
     if _is_operator(work, exp.function, at):
         text = f"the operator of {name} must be `a -> a -> a`, found `{shower.type(found)}`"
         return fault("E0208", text, arg.loc, diagnostic.primary.text, (), [note, *diagnostic.notes])
-    hint = diagnostic.hint or hint_for_sizes(clash, arg)
-    return CompileError(replace(diagnostic, notes=(note, *diagnostic.notes), hint=hint))
+    return CompileError(replace(diagnostic, notes=(note, *diagnostic.notes)))
 
 
 def _is_operator(work: Work, function: s.Exp, at: int) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ...ir.types import Prim
-from ..source import syntax as s
 from ..source.types import TArray, TFun, TPrim, TRecord, Ty
 from .constraints import Need
 from .show import is_tuple
-from .unify import ANONYMOUS, Clash, Solver
+from .unify import Solver
 
 _INTEGERS = "the types of integers are i8, i16, i32, i64, u8, u16, u32, u64"
 _FLOATS = "the types of floats are f16, bf16, f32, f64"
@@ -51,14 +50,6 @@ def hint_for_types(solver: Solver, expected: Ty, found: Ty, what: str) -> str | 
             return f"`map {turn} ..` converts it" if depth else f"`{turn} ..` converts it"
         case _:
             return None
-
-
-def hint_for_sizes(clash: Clash, argument: s.Exp) -> str | None:
-    """What to write where a result of a function has a size that is not known outside of it."""
-    is_open = isinstance(argument, s.Lambda) and not all(isinstance(p, s.PAscript) for p in argument.params)
-    if clash.reason != ANONYMOUS or not is_open:
-        return None
-    return "where the size is that of a parameter, write its type: `\\(x: [n]f32) -> ..`"
 
 
 def hint_for_need(ty: Ty, need: Need) -> str | None:

@@ -32,6 +32,7 @@ def infer_loop(work: Work, exp: s.Loop) -> Ty:
     mark, mark_id, bound = work.scope.mark(), work.solver.fresh_id(), Bound()
     later: list[tuple[TVar, Ty]] = []
     ty, sizes = work.solver.refresh_sizes(_apart(work.solver, init, later))
+    work.solver.carried |= {var.id for var, _ in sizes}
     ids = set[int]()
     bind_sizes(work, exp.sizes, exp.loc, ids, bound)
     bind_pattern(work, exp.pat, ty, bound, Anonymous.FREE)

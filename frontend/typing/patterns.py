@@ -9,7 +9,7 @@ from ...ir.records import dataclass
 from ..source import syntax as s
 from ..source.atoms import PLit, PVar, PWild
 from ..source.names import leaves
-from ..source.types import Paths, Size, TFun, TRecord, Ty, field_key, record
+from ..source.types import Paths, Size, SizeVar, TFun, TRecord, Ty, field_key, record
 from .constraints import needs_constructor
 from .errors import bound_twice, fault
 from .literals import literal_type
@@ -135,9 +135,11 @@ def _with_exists(work: Work, fun: TFun, chosen: set[int]) -> TFun:
     cod = work.solver.resolve(fun.cod)
     if isinstance(cod, TFun):
         return replace(fun, cod=_with_exists(work, cod, chosen))
-    sizes = {i: work.solver.existential() for i in sorted(chosen & work.solver.uses(cod)[0])}
+    solver = work.solver
+    shown = sorted(chosen & solver.uses(cod)[0])
+    sizes = {i: solver.stand_in(SizeVar(f"k{i}", i), solver.existential()) for i in shown}
     found = (*fun.exists, *sizes.values())
-    return replace(fun, cod=work.solver.replace_sizes(cod, dict(sizes)), exists=found)
+    return replace(fun, cod=solver.replace_sizes(cod, dict(sizes)), exists=found)
 
 
 def check_spoken(names: set[int], hidden: dict[int, PVar], loc: Loc, what: str) -> None:

@@ -28,8 +28,9 @@ from ..source.types import (
     with_parts,
 )
 from .constraints import Need, need_parts, needs_equality
+from .joined_sizes import JoinedSizes
 from .sizes import SizeClash
-from .unknowns import Unknowns, deeper
+from .unknowns import deeper
 
 ANONYMOUS = "a type parameter cannot stand for a type containing anonymous sizes, which only the function itself knows"
 
@@ -53,17 +54,16 @@ class _Differ:
     seen: list[tuple[Size, Size, SizeVar]]
 
 
-class Solver(Unknowns):
+class Solver(JoinedSizes):
     """What is asked of the unknowns of one inference, and which types are equal."""
 
-    __slots__ = ("hiding", "joined", "needs", "structured", "unlifted")
+    __slots__ = ("hiding", "needs", "structured", "unlifted")
 
     def __init__(self, first_id: int) -> None:
         super().__init__(first_id)
         self.needs: dict[int, Need] = {}
         self.structured: list[TVar] = []  # unknowns that were asked for fields or constructors
         self.unlifted: set[int] = set()  # unknowns whose sizes must be known: for a type parameter `'t`
-        self.joined: dict[int, tuple[Size, ...]] = {}  # sizes of branches and turns, by the one that stands for all
         self.hiding: set[int] = set()  # unknowns whose values may each have sizes of their own: for one that is lifted
 
     def unknown_with(self, need: Need) -> TVar:
@@ -149,7 +149,7 @@ class Solver(Unknowns):
         if a.name is None and b.name is None and not a.exists and not b.exists:
             return a.cod, b.cod
         left: dict[int, Size] = {k.id: self.open_size() for k in a.exists}
-        right: dict[int, Size] = {k.id: self.inner_name() for k in b.exists}
+        right: dict[int, Size] = {k.id: self.stand_in(k, self.inner_name()) for k in b.exists}
         if (name := a.name or b.name) is not None:
             common = self.inner_name(name)
             left |= {a.param_id: common} if a.name is not None else {}
@@ -227,6 +227,8 @@ class Solver(Unknowns):
         size = self.size(size)
         names = self.names_in(size)
         if not self.inner.isdisjoint(names):
+            if var.id in self.unlifted and self.settles(size):
+                return self._fit_size(var, ty, size, age)
             if var.id in self.unlifted:
                 raise Clash(var, ty, ANONYMOUS)
             self.chosen |= self.inner & names.keys()
@@ -348,12 +350,6 @@ class Solver(Unknowns):
         self.joined[size.id] = (a, b)
         differ.seen.append((a, b, size))
         return size
-
-    def either(self, size: Size) -> list[Size]:
-        """The sizes that a size may be: of what is joined, those of the branches."""
-        size = self.size(size)
-        some = self.joined.get(size.id) if isinstance(size, SizeVar) else None
-        return [size] if some is None else [part for side in some for part in self.either(side)]
 
     def try_size(self, a: Size, b: Size) -> None:
         """Make two sizes equal if they can be."""

@@ -43,3 +43,8 @@ def test_of_a_definition() -> None:
 
 def test_nothing_unless_asked() -> None:
     assert warned_at("def main (xs: []i32) = xs[0] / xs[1]") == []
+
+
+def test_nothing_of_constants() -> None:
+    """They have no attributes."""
+    assert warned_at("def table = map (\\i -> 7 / (i % 3)) (iota 9)\ndef main (xs: []i64) = map (+ table[4]) xs") == []

@@ -13,6 +13,7 @@ from soac.frontend.compile import compile_text
 from soac.ir.core import Index
 from soac.ir.errors import RunError
 from soac.ir.interpret import Prepared, Thresholds, prepare
+from soac.ir.parse import parse_prog
 from soac.ir.traverse import all_stms
 
 SIZES = range(5)
@@ -129,3 +130,33 @@ def all_safe(text: str) -> bool:
     """Whether all elements that a program reads are known to be in bounds."""
     prog = simplify(compile_text(text, "bounds.soac"))
     return all(stm.exp.safe for body in prog.bodies for stm in all_stms(body) if isinstance(stm.exp, Index))
+
+
+OUTSIDE = (
+    "xs[1:n + 1]", "xs[k + 1:n + k + 1]", "map (\\i -> xs[i + (k % 3 - 2)]) (iota n)",
+    "map (\\i -> xs[i + k % 3 - 2]) (iota n)", "map (\\i -> xs[i + (k + 2) % 3]) (iota n)",
+)  # fmt: skip
+INSIDE = ("xs[0:n]", "map (\\i -> xs[i]) (iota n)", "map (\\i -> ys[i + k % 3]) (iota n)")
+
+
+@pytest.mark.parametrize("text", (*OUTSIDE, *INSIDE))
+def test_what_may_be_out_of_bounds_is_checked(text: str) -> None:
+    """By the forms of indices; the law above seldom makes these."""
+    prog = simplify(compile_text(f"entry e0 [n] (xs: [n]i64) (ys: [n + 2]i64) (k: i64): []i64 = {text}", "bounds.soac"))
+    if text in INSIDE:
+        (fun,) = prog.functions
+        assert all(stm.exp.safe for stm in all_stms(fun.body) if isinstance(stm.exp, Index))
+        return
+    with pytest.raises(RunError):
+        prepare(prog).run("e0", (np.arange(3), np.arange(5), np.int64(0)), Thresholds())
+
+
+@pytest.mark.parametrize("part", ("1i64 :+ n_1 * 1i64", "0i64 :+ n_1 * 2i64", "1i64 :+ n_1 * 2i64"))
+def test_a_part_with_as_many_elements_is_in_bounds_only_as_a_whole(part: str) -> None:
+    prog = parse_prog(
+        "next_name 100 fun main_0 (n_1: i64, xs_2: [n_1]i64) : (r_3: [n_1]i64)"
+        ' entry "main" sizes 1 ("xs": "" 1) : ("" (0)) ='
+        f" {{ let (ys_4: [n_1]i64) = xs_2[{part}] in (ys_4) }}"
+    )
+    with pytest.raises(RunError):
+        prepare(simplify(prog)).run("main", (np.arange(3),), Thresholds())

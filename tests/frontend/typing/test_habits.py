@@ -10,9 +10,6 @@ from soac.ir.errors import CompileError
 
 # wrong, a part of the hint, right
 HABITS = [
-    ("entry f [n] (xs: [n][n]i32) = map (\\x -> loop y = x for _i < 3 do map (\\i -> y[i]) (iota n)) xs",
-     "\\(x: [n]f32)",
-     "entry f [n] (xs: [n][n]i32) = map (\\(x: [n]i32) -> loop y = x for _i < 3 do map (\\i -> y[i]) (iota n)) xs"),
     ("entry f (n: i32) = iota n", "`i64.i32 ..`", "entry f (n: i32) = iota (i64.i32 n)"),
     ("entry f (n: i64) (x: f32) = x * n", "`f32.i64 ..`", "entry f (n: i64) (x: f32) = x * f32.i64 n"),
     ("entry f [n] (xs: [n]i32): i32 = length xs", "`i32.i64 ..`",
