@@ -114,6 +114,6 @@ def inside(exp: Exp) -> Iterator[Stm]:
 
 
 def first_of(stm: Stm, ops: Iterable[Op], bits: Iterable[int] = ()) -> Loc:
-    """Where a statement has one of these operations, of a type of so many bits, if they are given."""
+    """Where a statement has one of these operations, of a type of `bits` bits, if given."""
     stms = (s for s in inside(stm.exp) if isinstance(s.exp, PrimOp) and s.exp.op in ops)
     return next((s.loc for s in stms if isinstance(s.exp, PrimOp) and (not bits or s.exp.prim.bits in bits)), stm.loc)
