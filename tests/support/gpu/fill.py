@@ -32,7 +32,14 @@ def sources(names: list[str]) -> Iterator[tuple[str, str]]:
         yield path.read_text(encoding="utf-8"), str(path)
     for text in (contests.SUM, contests.SCAN, contests.ROWS, contests.MATMUL, contests.SPMV):
         yield text, "contest.soac"
-    for text in (test_device.SUMS, test_device.GATHER, test_device.BIG, test_device.LOOP, test_device.BOTH):
+    for text in (
+        test_device.SUMS,
+        test_device.GATHER,
+        test_device.BIG,
+        test_device.LOOP,
+        test_device.TURNED,
+        test_device.BOTH,
+    ):
         yield text, "device.soac"
 
 
