@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from ..reports.explain import (
     kernels_of,
     versions_taken,
 )
-from ..reports.schedules import ScheduledSegop, as_json_of, schedule_lines, schedules_of, sigma_lines
+from ..reports.schedules import as_json_of, schedule_lines, schedules_of, sigma_lines
 from ..session import Plan, open_program, plan_of, planned
 from ..settings import Settings
 from ..versions import named_versions
@@ -119,7 +119,7 @@ def command(
             option = "schedules" if schedules else "sigma" if sigma else "node"
             raise click.UsageError(f"--{option} takes no data: nothing is run")
         if schedules or sigma:
-            _echo_schedules(file, settings, entry, as_json, schedule_lines if schedules else sigma_lines)
+            _echo_schedules(file, settings, entry, as_json, schedules)
         else:
             _echo_node(file, settings, entry)
         return
@@ -141,20 +141,16 @@ def command(
         click.echo(f"\n{slow}")
 
 
-def _echo_schedules(
-    file: Path,
-    settings: Settings,
-    entry: str | None,
-    as_json: bool,
-    lines: Callable[[Sequence[ScheduledSegop]], Iterator[str]],
-) -> None:
+def _echo_schedules(file: Path, settings: Settings, entry: str | None, as_json: bool, schedules: bool) -> None:
+    """All schedules, or the mappings of a GPU."""
     plan = planned(file, settings)
     segops = schedules_of(plan.compiled.flat, MACHINES[settings.device], _wanted(plan, entry))
     if as_json:
         shown = {"program": str(file), "device": settings.device, "segops": list(map(as_json_of, segops))}
         click.echo(json.dumps(shown, indent=2))
         return
-    click.echo("\n".join(lines(segops)) or "no σ: only machines with many threads choose one (--device cuda)")
+    lines = schedule_lines(segops) if schedules else sigma_lines(segops, plan.thresholds)
+    click.echo("\n".join(lines) or "no σ: only machines with many threads choose one (--device cuda)")
 
 
 def _echo_node(file: Path, settings: Settings, entry: str | None) -> None:

@@ -14,8 +14,9 @@ can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 from ..ir.core import Prog, SegOp
@@ -103,9 +104,9 @@ def _title(segop: ScheduledSegop) -> str:
     return f"{segop.binding}: {segop.segop}^{segop.level} ({', '.join(segop.space)}){side}{at}"
 
 
-def sigma_lines(segops: Sequence[ScheduledSegop]) -> Iterator[str]:
-    """Text, a table of mappings for each segop, the one that is taken marked; where a setting chooses between
-    two, its values.
+def sigma_lines(segops: Sequence[ScheduledSegop], settings: Mapping[str, int] = MappingProxyType({})) -> Iterator[str]:
+    """Text, a table of mappings for each segop, the one that is taken with these settings marked; where a setting
+    chooses between two, its values.
 
     add: segred^thread (m, n)  at cols.soac:3:1
         blocks                   sectors    copied  of a request        setting
@@ -122,12 +123,20 @@ def sigma_lines(segops: Sequence[ScheduledSegop]) -> Iterator[str]:
                 continue
             if before is not None and before.sigma is None:
                 rows.append((before.name, "", "", "", ""))
-            mark = ">" if row.why_not is None else " "
+            mark = ">" if _is_taken(row, sigma, settings) else " "
             each = ", ".join(f"{array} {count:.3g}" for array, count in sigma.each)
             setting = "" if sigma.setting is None else "{} {}".format(*sigma.setting)
             rows.append((f"{mark} {sigma.mapping}", f"{sigma.sectors:.0f}", f"{sigma.copied:.0f}", each, setting))
         shown = 5 if any(row.sigma is not None and row.sigma.setting is not None for row in segop.rows) else 4
         yield from table([row[:shown] for row in rows], "  ", "<>><<"[:shown])
+
+
+def _is_taken(row: Row, sigma: Sigma, settings: Mapping[str, int]) -> bool:
+    """Whether a mapping is the one that runs."""
+    if sigma.setting is None:
+        return row.why_not is None
+    name, value = sigma.setting
+    return (value == 1) == (settings.get(name, 1) <= 1)
 
 
 def taken_in_words(rows: Sequence[Row]) -> Iterator[str]:

@@ -26,6 +26,7 @@ def main [n][m] (k: i64) (xss: [n][m]f32): f32 =
   #[flattening(no_intra)] loop s = 1 for _i < k do reduce (+) 0 (map (\\xs -> reduce (+) 0 (map (* s) xs)) xss)
 """
 TURNS = 50
+TURNED = "def main [n][m] (xss: [n][m]f32): [m][n]f32 = map (\\c -> map (* 2) c) (transpose xss)"
 BOTH = "def main [n] (xs: [n]f32): ([n]f32, f32) = (scan (+) 0 xs, reduce (+) 0 xs)"
 NUMBERS = np.random.default_rng(0)
 LOG_SIZE = int(os.environ.get("SOAC_GPU_LOG_SIZE", "26"))
@@ -76,6 +77,15 @@ def test_events_time_what_runs(gpu: Gpu) -> None:
     by_events, by_host = executions(log, whole), executions(careful, time.monotonic())
     assert len(by_events) == len(by_host) == TURNS
     assert 0 < sum(one.seconds for one in by_events) < min(whole, sum(one.seconds for one in by_host))
+
+
+def test_rivals_give_the_same(gpu: Gpu) -> None:
+    """What is compiled when a setting first asks for it."""
+    program, edge = soac.compile(TURNED, device="cuda"), max(64, 1 << LOG_SIZE // 2)
+    xss = NUMBERS.random((edge + 1, edge), np.float32)
+    for value in (1, 2, 1):
+        (found,) = program.call("main", [xss], {"main.mapping": value})
+        assert np.array_equal(found.numpy(), 2 * xss.T)
 
 
 LIBRARIES = {

@@ -17,12 +17,19 @@ from typing import Any
 
 import pytest
 
+from soac.ir.machine import CUDA
+from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.libcuda import NoDriver, gpus
 from soac.kernels.devices.cuda.nvrtc import GET_NVRTC
+from soac.kernels.devices.cuda.variants import rivals
+from soac.pipeline import compile_prog
 from tests.support.emulator.checks import has_nvrtc
 from tests.support.emulator.emulate import COMPILER
+from tests.support.gpu import fill
+from tests.support.null_driver import NullDriver, null_gpu
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
+WITH_RIVAL = "p02_sumrows"
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: there is no stand-in for the driver")
 
 
@@ -166,6 +173,23 @@ def test_packages_are_carried_where_there_are_none_of_the_name(tmp_path: Path) -
     assert (here.work / "site" / "mark").exists()
     text = "import carried_along, numpy; assert carried_along.carried and not hasattr(numpy, 'carried')"
     assert check.logged(here, "import", [sys.executable, "-c", text], time.monotonic() + 60) == 0
+
+
+def test_what_is_carried_is_what_a_run_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules of CUDA C to the letter, also of a rival, by which the cache knows them."""
+    path = SCRIPTS.parent / "programs" / f"{WITH_RIVAL}.soac"
+    monkeypatch.setattr(fill, "sources", lambda names: iter([(path.read_text(encoding="utf-8"), str(path))]))
+    compiled = compile_prog(path.read_text(encoding="utf-8"), str(path), machine=CUDA)
+    gpu, driver = null_gpu()
+    asked, load = list[str](), driver.load
+    monkeypatch.setattr(NullDriver, "load", lambda _, text, kernels: asked.append(text) or load(text, kernels))
+    program = CudaExecutable.build(compiled.host, compiled.core.functions, gpu)
+    others = rivals(compiled.host)
+    assert others
+    for name in others:
+        program.device.variant(name, program.device.threads, False, False, False)
+    _, *carried = fill.modules([WITH_RIVAL])
+    assert sorted(carried) == sorted(asked)
 
 
 @needs_compiler

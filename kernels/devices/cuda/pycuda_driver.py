@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -119,9 +120,11 @@ class PyCuda:
 
     @guarded
     def detach(self) -> None:
-        """PyCUDA ends the process if a context is still current when a thread ends."""
+        """PyCUDA ends the process if a context is still current when a thread ends. After a fault the driver refuses to
+        give events back; they go with the context."""
         self.held.clear()
-        libcuda.drop_events(self.events)
+        with suppress(Refused):
+            libcuda.drop_events(self.events)
         self.pages.clear()
         self.queue = None
         self.context.pop()

@@ -46,6 +46,7 @@ entry private [n] (ns: [n]i64): [n]i64 =
 entry total [n] (xs: [n]i64): i64 = let ys = #[opaque] scan (+) 0 xs in if n > 0 then ys[n - 1] else 0
 def sum_to (xs: []i64) (i: i64): i64 = if i < 0 then 0 else xs[i] + sum_to (map (+ 1) xs) (i - 2)
 entry sum_of (xs: []i64) (i: i64): i64 = sum_to xs i
+entry columns [n][m] (xss: [n][m]f32): [m][n]f32 = map (\\c -> map (\\x -> x * 2) c) (transpose xss)
 """
 ARGS: dict[str, tuple[Any, ...]] = {
     "sums": (np.arange(600, dtype=np.int32).reshape(3, 200),),
@@ -54,6 +55,7 @@ ARGS: dict[str, tuple[Any, ...]] = {
     "private": (np.array([3, 900, 0]),),
     "total": (np.arange(50),),
     "sum_of": (np.arange(50), np.int64(9)),
+    "columns": (np.arange(108_000, dtype=np.float32).reshape(360, 300),),
 }
 Library = tuple[Path, dict[str, Any], Compiled]
 
@@ -136,6 +138,20 @@ def test_sizes_that_the_library_does_not_have(library: Library, monkeypatch: pyt
     found = called(library, monkeypatch, "gather", settings=sizes)
     assert isinstance(found, list)
     assert same_bits(found, wanted)
+
+
+def test_rival_mappings(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A setting takes the rival, which here has no copy: that is known by the memory that there is."""
+    wanted, _ = interpret(library[2].core, "columns", ARGS["columns"])
+    monkeypatch.setenv("STAND_IN_MIB", "1")
+    for value in (2, 3, 1, 0):
+        found = called(library, monkeypatch, "columns", settings={"columns.mapping": value})
+        if value > 1:
+            assert isinstance(found, list), found
+            assert same_bits(found, wanted)
+        else:
+            assert isinstance(found, Failed)
+            assert found.code == "R0301"
 
 
 ON_GPU = """

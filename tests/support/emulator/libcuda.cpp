@@ -80,7 +80,7 @@ int cuStreamDestroy_v2(void *stream) { return free(stream), OK; }
 int cuStreamSynchronize(void *stream) { return stream ? ready() : INVALID_VALUE; }
 int cuStreamQuery(void *) { return ready(); }
 int cuEventCreate(void **event, unsigned) { return *event = new Event, ready(); }
-int cuEventDestroy_v2(void *event) { return delete (Event *)event, OK; }
+int cuEventDestroy_v2(void *event) { return delete (Event *)event, ready(); }
 int cuEventRecord(void *event, void *stream) {
   return ((Event *)event)->at = now(), stream ? ready() : INVALID_VALUE;
 }

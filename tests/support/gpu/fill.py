@@ -1,5 +1,6 @@
 """`python -m tests.support.gpu.fill NAME..`: the kernels of these programs, of the contests and of the device's tests,
-compiled for sm_90 into the cache, as the first run on such a GPU asks for them. No GPU is needed."""
+compiled for sm_90 into the cache, as the first run on such a GPU asks for them, or the first of a rival. No GPU is
+needed."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from soac.kernels.cuda_c.module import cuda_module
 from soac.kernels.devices.cuda.bulk import bulk_module
 from soac.kernels.devices.cuda.nvrtc import compile_cuda
 from soac.kernels.devices.cuda.prepared import numbered
+from soac.kernels.devices.cuda.variants import rivals
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.pipeline import compile_prog
 from tests.gpu import test_device
@@ -30,16 +32,27 @@ def sources(names: list[str]) -> Iterator[tuple[str, str]]:
         yield path.read_text(encoding="utf-8"), str(path)
     for text in (contests.SUM, contests.SCAN, contests.ROWS, contests.MATMUL, contests.SPMV):
         yield text, "contest.soac"
-    for text in (test_device.SUMS, test_device.GATHER, test_device.BIG, test_device.BOTH):
+    for text in (
+        test_device.SUMS,
+        test_device.GATHER,
+        test_device.BIG,
+        test_device.LOOP,
+        test_device.TURNED,
+        test_device.BOTH,
+    ):
         yield text, "device.soac"
 
 
 def modules(names: list[str]) -> Iterator[str]:
+    """Of each program all kernels but those of rivals, which are modules of their own."""
     yield bulk_module()[0]
     for text, file in sources(names):
-        kernels = all_ready(compile_prog(text, file, machine=CUDA).host.kernels, CUDA_PASSES)
-        if kernels:
-            yield cuda_module(kernel for _, kernel in numbered(kernels, BLOCK.threads))
+        program = compile_prog(text, file, machine=CUDA).host
+        kernels, later = all_ready(program.kernels, CUDA_PASSES), rivals(program)
+        texts = {kernel.name: text for kernel, (_, text) in zip(kernels, numbered(kernels, BLOCK.threads), strict=True)}
+        if first := [text for name, text in texts.items() if name not in later]:
+            yield cuda_module(first)
+        yield from (cuda_module([text]) for name, text in texts.items() if name in later)
 
 
 def main() -> None:

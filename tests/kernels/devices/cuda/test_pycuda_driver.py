@@ -84,6 +84,30 @@ def test_events(library: Path) -> None:
     assert done.stdout == "an illegal memory access was encountered (error 700)\n", done.stderr
 
 
+DETACHED = """
+import ctypes, types
+from soac.kernels.devices.cuda import libcuda
+from soac.kernels.devices.cuda.driver import Properties
+from soac.kernels.devices.cuda.pycuda_driver import PyCuda
+said = []
+error = type("Error", (Exception,), {})
+driver = PyCuda(0, types.SimpleNamespace(MemoryError=error, Error=error), Properties("", "sm_90", 1, 0), (2, 0))
+driver.context = types.SimpleNamespace(pop=lambda: said.append("popped"))
+libcuda.library().cuDevicePrimaryCtxRetain(ctypes.byref(context := ctypes.c_void_p()), 0)
+libcuda.library().cuCtxPushCurrent_v2(context)
+driver.make_events(3)
+libcuda.library().stand_in_break()
+driver.detach()
+print(*said)
+"""
+
+
+def test_the_context_is_left_after_a_fault(library: Path) -> None:
+    """The driver then refuses to give events back; a context that is still current ends the process."""
+    done = run(library, "-c", DETACHED)
+    assert done.stdout == "popped\n", done.stderr
+
+
 def test_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(libcuda, "NAMES", ("libno_such_thing.so.1",))
     libcuda.library.cache_clear()

@@ -162,5 +162,8 @@ def test_explain_shows_rivals() -> None:
     setting = "main.ys.mapping_below_outer_0"
     assert ["as", "it", "is", "262656", "0", "xss", "32,", "partial", "1", setting, "2"] in shown
     assert [">", "xss", "as", "(1,", "0)", "33280", "2097152", "xss", "4,", "partial", "1", setting, "1"] in shown
+    for value in range(4):
+        (rival, counted) = (line for line in sigma_lines([flat], {setting: value}) if setting in line)
+        assert (rival.split()[0] == ">", counted.split()[0] == ">") == (value > 1, value <= 1)
     rows = [row["sigma"] for row in as_json_of(flat)["schedules"] if row["taken"] and "sigma" in row]
     assert [row["sectors"] for row in rows] == [32832, 33280]
