@@ -187,9 +187,35 @@ def _first_init(cls: type, frozen: bool) -> Callable[..., None]:
     return init
 
 
+class _Text(str):
+    """A piece of a text among values that are still to be shown."""
+
+
 def _shown(self: Any) -> str:
-    shown = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self))
-    return f"{type(self).__qualname__}({shown})"
+    """Without a call for each level, since programs nest deeper than Python's calls."""
+    texts, left = list[str](), list[Any]([self])
+    while left:
+        some = left.pop()
+        kind = some.__class__
+        if kind is _Text:
+            texts.append(some)
+        elif kind in (tuple, list):
+            begin, end = "()" if kind is tuple else "[]"
+            parts: list[Any] = [part for value in some for part in (_COMMA, value)]
+            parts[:1] = [_Text(begin)]
+            parts.append(_Text(",)" if kind is tuple and len(some) == 1 else end))
+            left += reversed(parts)
+        elif kind.__repr__ is _shown:
+            fields = [(_Text(f", {f.name}="), getattr(some, f.name)) for f in dataclasses.fields(some)]
+            parts = [part for field in fields for part in field]
+            parts[:1] = [_Text(f"{kind.__qualname__}(" + (parts[0][2:] if parts else ""))]
+            left += reversed((*parts, _Text(")")))
+        else:
+            texts.append(repr(some))
+    return "".join(texts)
+
+
+_COMMA = _Text(", ")
 
 
 def _refused(_self: Any, name: str, *_value: Any) -> None:

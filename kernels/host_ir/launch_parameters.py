@@ -103,9 +103,9 @@ def fitting_block(threads: int) -> int:
 
 
 def launch_sizes(fun: HostFun) -> tuple[Size, ...]:
-    """The sizes of a host function with the sides of guards that lead to them, each once, and size parameters that
-    were there before."""
-    return tuple({size.name: size for size in sizes_in(fun.body, {}, ())}.values())
+    """The sizes of a host function and of those that it calls, with the sides of guards that lead to them, each once,
+    and size parameters that were there before."""
+    return tuple({size.name: size for body in fun.bodies for size in sizes_in(body, {}, ())}.values())
 
 
 def sizes_in(body: HostBody, compared: Mapping[Name, tuple[str, ...]], path: tuple[Side, ...]) -> Iterator[Size]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any
 
 from ..ir.core import Level
@@ -187,7 +188,8 @@ def _factors(compiled: Compiled, entries: Sequence[str], sizes: Mapping[str, int
     them."""
     found: dict[str, int] = {}
     for fun in compiled.host.functions:
-        for launch in launches(fun.body) if fun.entry.name in entries else ():
+        bodies = fun.bodies if fun.entry.name in entries else ()
+        for launch in chain.from_iterable(map(launches, bodies)):
             for size in launch.sizes:
                 if size_kind(size.name) is Kind.FACTOR:
                     found.setdefault(launch.kernel, sizes.get(size.name, size.default))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from dataclasses import FrozenInstanceError, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -30,7 +30,7 @@ class Deeper(Node):
 
 @dataclass(slots=True)
 class State:
-    count: int = 0
+    count: Any = 0
 
 
 def test_a_node_is_a_dataclass() -> None:
@@ -42,6 +42,17 @@ def test_a_node_is_a_dataclass() -> None:
     assert not hasattr(node, "__dict__")
     with pytest.raises(TypeError):
         Node()  # type: ignore
+
+
+def test_a_deep_one_has_a_text() -> None:
+    """As `dataclasses` writes it, however deep it is."""
+    value: Any = State(1)
+    for _ in range(5000):
+        value = State((value,))
+    text = repr((value, State([]), State([value, ()])))
+    assert text.count("State(count=") == 2 * 5001 + 2
+    assert text.startswith("(State(count=(State(")
+    assert text.endswith("1)" + ",))" * 5000 + ", ()]))")
 
 
 def test_values_are_compared_by_class_and_fields() -> None:

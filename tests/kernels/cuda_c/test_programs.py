@@ -95,14 +95,14 @@ def test_emulated_with_the_levels_of_the_cpu() -> None:
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Outcomes as a table and as JSON; what this machine cannot do is said, and changes the exit code. The same command
     goes on from the file, where the sources are the same."""
-    monkeypatch.setattr(check, "digest", lambda: "these sources")
+    monkeypatch.setattr(check, "digest", lambda _folders=(): "these sources")
     file = tmp_path / "found.json"
     program = ROOT / "programs" / "dotprod.soac"
     monkeypatch.setattr("sys.argv", ["check", str(program), "--random", "1", "--json", str(file)])
     code = check.main()
     said = capsys.readouterr().out
     assert code == (0 if "LEFT OUT" not in said else 3)
-    assert "2 programs, 0 with faults" in said
+    assert "2 programs (0 as before), 0 with faults" in said
     report = json.loads(file.read_text())
     assert set(report["programs"]) == {"programs/dotprod.soac", "random 1 0"}
     dotprod = report["programs"]["programs/dotprod.soac"]
@@ -111,9 +111,12 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert check.main() == code
     again = capsys.readouterr().out
     assert "dotprod.soac:" not in again
-    assert "2 programs, 0 with faults" in again
-    monkeypatch.setattr(check, "digest", lambda: "others")
-    assert check.begun(file).found == {}
+    assert "2 programs (0 as before), 0 with faults" in again
+    monkeypatch.setattr(check, "digest", lambda folders=(): "these sources" if folders == check.RUNNERS else "others")
+    assert check.main() == code
+    assert "2 programs (2 as before), 0 with faults" in capsys.readouterr().out
+    monkeypatch.setattr(check, "digest", lambda _folders=(): "others")
+    assert check.begun(file).earlier == {}
 
 
 def test_a_process_that_ends_is_a_fault_of_its_program() -> None:
@@ -122,8 +125,8 @@ def test_a_process_that_ends_is_a_fault_of_its_program() -> None:
     worker.started()
     os.kill(worker.process.pid, signal.SIGKILL)
     worker.process.join()
-    assert worker.check(missing, frozenset()).faults == ["the process that ran it has ended with -9"]
-    assert worker.check(missing, frozenset()).faults[0].startswith("Traceback")
+    assert worker.check(missing, frozenset(), None).faults == ["the process that ran it has ended with -9"]
+    assert worker.check(missing, frozenset(), None).faults[0].startswith("Traceback")
     worker.stop()
 
 

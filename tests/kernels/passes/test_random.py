@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import given, seed, settings
 
 from soac.frontend.compile import compile_text
 from soac.ir.errors import RunError
@@ -29,7 +29,7 @@ ENOUGH = 50
 MOST = 400
 """More programs than that a pass that changes kernels may not need."""
 ROUND = 20
-SEARCH = settings(max_examples=ROUND, suppress_health_check=(HealthCheck.too_slow,))
+SEARCH = settings(max_examples=ROUND)
 NEEDED = frozenset({"place-fences", "divide-warps"})
 """Passes that no kernel is right without: only with them programs are compared."""
 

@@ -45,13 +45,20 @@ CASES = {
           map (\\xs ->
             let ys = loop ys = copy xs for j < m do ys with [j] = ys[j] + ys[m - 1 - j]
             in loop y = 0 for j < m do y * 3 + ys[j]) xss""",
+    "scans of columns in a function": """
+        def f [n] (k: i64) (xss: [n][n]i32): [n][n]i32 =
+          if k <= 0 then xss else f (k - 1) (map (\\c -> scan (+) 0 c) (transpose xss))
+        entry main [n] (xss: [n][n]i32): [n][n]i32 = f 2 xss""",
     "histogram": """
         entry main [n][m] (xss: [n][m]i32): [16]i64 =
           hist (+) 0 16 (flatten (map (map (\\x -> i64.i32 (x & 15))) (transpose xss))) (replicate (m * n) 1)""",
 }
 
 
-RIVALS = ("transposed map", "strided rows", "scans of columns", "columns in a block", "rows that threads keep")
+RIVALS = (
+    "transposed map", "strided rows", "scans of columns", "columns in a block", "rows that threads keep",
+    "scans of columns in a function",
+)  # fmt: skip
 """The cases that launch rivals at the sizes of the tests."""
 
 
@@ -75,7 +82,7 @@ def settings_of(compiled: Compiled, value: int) -> dict[str, int]:
 
 
 def small_args(compiled: Compiled, size: int) -> list[np.ndarray]:
-    arrays = [p.type for p in compiled.core.functions[0].params if p.type.shape]
+    arrays = [p.type for f in compiled.core.functions if f.entry for p in f.params if p.type.shape]
     return [np.arange(size**t.rank, dtype=DTYPES[t.prim]).reshape((size,) * t.rank) for t in arrays]
 
 
