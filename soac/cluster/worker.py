@@ -127,9 +127,9 @@ def worker_of_dask() -> Any:
 
 
 def value_of(arg: Any) -> Any:
-    """An argument in one piece."""
+    """An argument in one piece. An array is a sequence for patterns since NumPy 2.5."""
     match arg:
-        case [one]:
+        case list([one]):
             return one
         case list():
             return np.concatenate(arg)

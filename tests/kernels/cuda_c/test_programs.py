@@ -33,15 +33,22 @@ from tests.support.emulator import check, checks, subjects
 from tests.support.emulator.emulate import COMPILER, build
 
 ROOT = Path(__file__).parents[3]
+CONFORMANCE = ROOT / "tests" / "conformance"
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: CUDA C cannot be emulated")
 FIXED = [
     ROOT / "programs" / f"{name}.soac"
     for name in ("sumrows", "rowscan", "p08_map_loop", "p14_tiling", "p15_segscatter")
 ]
-FIXED += [ROOT / "tests" / "conformance" / f"{name}.fut" for name in ("nests/string_search", "numbers/grouping")]
+FIXED += [CONFORMANCE / f"{name}.fut" for name in ("nests/string_search", "numbers/grouping")]
 SAMPLE, RANDOM = 8, 6
-LIGHT = [path for path in subjects.corpus() if path.suffix == ".fut"]
-"""The benchmarks, which take longer, are for the command."""
+DURATIONS = json.loads((ROOT / "tests" / "durations.json").read_text(encoding="utf-8"))
+ACCEPTED = "tests/conformance/test_conformance.py::test_accepted[{}]"
+LIGHT = [
+    path
+    for path in subjects.corpus()
+    if path.suffix == ".fut" and DURATIONS.get(ACCEPTED.format(path.relative_to(CONFORMANCE).with_suffix("")), 0) < 1
+]
+"""The benchmarks, and programs that another test takes a second for, are for the command."""
 
 
 def today(count: int) -> int:

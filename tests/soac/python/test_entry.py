@@ -66,10 +66,8 @@ def test_a_program_shows_what_there_is(prog: soac.Program) -> None:
 
 
 def test_an_entry_is_a_function(prog: soac.Program) -> None:
-    assert str(inspect.signature(prog.both)) == (
-        "(xs: numpy.ndarray[typing.Any, numpy.dtype[numpy.int32]], k: numpy.int32)"
-        " -> tuple[numpy.ndarray[typing.Any, numpy.dtype[numpy.int32]], numpy.int32]"
-    ).replace("typing.Any", str(typing.get_args(npt.NDArray[np.int32])[0]))
+    array = inspect.formatannotation(npt.NDArray[np.int32])
+    assert str(inspect.signature(prog.both)) == f"(xs: {array}, k: numpy.int32) -> tuple[{array}, numpy.int32]"
     assert typing.get_type_hints(prog.area)["return"] is np.float32
     assert typing.get_type_hints(prog.move)["return"] is prog.types.point_array
     assert prog.move.__doc__ == "Moves points\nby a <distance>."
