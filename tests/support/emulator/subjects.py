@@ -375,4 +375,21 @@ def of_number(seed: int, number: int) -> Subject:
         except Broken:
             left_out.append(f"main #{k}: the interpreter takes more than {RANDOM_SECONDS:g} s")
     quick, compiled = tuple(sorted(calls, key=lambda call: call.seconds)), compile()
-    return Subject(f"random {seed} {number}", compile, compiled, quick, tuple(left_out), wide_calls(compiled))
+    made_up = partial(with_other_scalars, oracle, quick[0].args) if quick else tuple[Call, ...]
+    name = f"random {seed} {number}"
+    return Subject(name, compile, compiled, quick, tuple(left_out), wide_calls(compiled), made_up=made_up)
+
+
+def with_other_scalars(oracle: Run, args: Sequence[Argument]) -> tuple[Call, ...]:
+    """Calls that do not fail with the same arrays and other conditions, numbers, or both: for the other branches."""
+    found = list[Call]()
+    for label, kinds in (("other conditions", "b"), ("other numbers", "iuf"), ("other scalars", "biuf")):
+        others = [_other(arg) if not np.ndim(arg) and arg.dtype.kind in kinds else arg for arg in args]
+        with suppress(Broken), within(RANDOM_SECONDS):
+            found.append(timed(oracle, "main", label, others))
+    return tuple(call for call in found if not isinstance(call.wanted, str))
+
+
+def _other(scalar: Any) -> Argument:
+    with np.errstate(all="ignore"):
+        return np.logical_not(scalar) if scalar.dtype.kind == "b" else scalar.dtype.type(scalar + 1)
