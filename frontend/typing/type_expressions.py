@@ -7,7 +7,7 @@ from enum import Enum
 from ...ir.errors import Label, Loc
 from ...ir.records import dataclass
 from ..source import syntax as s
-from ..source.atoms import Lit, Qual, TEName, TypeParam, TypeParamKind
+from ..source.atoms import Ident, Lit, Qual, TEName, TypeParam, TypeParamKind
 from ..source.declarations import TypeDec
 from ..source.types import I64, WHOLE, Paths, Size, SizeVar, TArray, TFun, TSum, TVar, Ty, record
 from .errors import DependsOnFailed, bound_twice, fault, unknown
@@ -258,10 +258,17 @@ def _size(work: Work, exp: s.Exp | None, loc: Loc, mode: _Mode) -> Size:
     if isinstance(exp, Lit) and exp.prim is None and not exp.is_decimal:
         work.record(exp.id, I64)
         return size_of(work, exp)
+    if isinstance(exp, Ident) and not _is_known(work, exp.name):
+        hint = f"sizes are parameters too: write `[{exp.name[0]}]` before the others, or `[]` for a size without a name"
+        raise unknown("E0201", "name", exp.name[0], exp.loc, work.scope.values, hint)
     work.expect(I64, work.exp(exp), exp.loc, "a size")
     if binds_names(exp):
         raise fault("E0203", "a size cannot bind names", exp.loc, "", hint="give it a name with `let` before")
     return size_of(work, exp)
+
+
+def _is_known(work: Work, name: Qual) -> bool:
+    return len(name) != 1 or work.scope.find_value(name) is not None or name[0] in (*work.later, *work.defining)
 
 
 def _anonymous(work: Work, loc: Loc, mode: _Mode) -> Size:

@@ -107,6 +107,10 @@ def test_hints() -> None:
         assert only_error(f"def f (xs: []i32) = {indexed}").hint == "an index has no blank before it: `xs[i]`"
     assert only_error('def f = "ab"[0]').hint == 'to index a string, write `("..")[i]`'
     assert only_error("def f (xs: []i32) = xs 0").hint is None
+    hint = only_error("def f (xs: [n]i32) = xs").hint
+    assert hint is not None
+    assert hint.startswith("sizes are parameters too: write `[n]` before the others")
+    assert only_error("def f [len] (xs: [lne]i32) = xs").hint == "did you mean `len`?"
     assert only_error("def f = sqrt 2").hint == "there are `f32.sqrt` and `f64.sqrt`"
 
 
