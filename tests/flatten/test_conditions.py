@@ -77,6 +77,31 @@ PROGRAMS = {
         " rows) xs"
     ),
     "differences of equal operands": "map (\\x -> (x - n) * 10 + (n - x)) xs",
+    "sums of rows that are read at other places": (
+        "reduce (map2 (+)) (replicate n 0)"
+        " (map (\\x -> let a = map (\\y -> y * x + 1) xs in map (\\j -> a[j * 3 % n] * 2 + 1) (iota n)) xs)"
+    ),
+    "loops over arrays whose size differs by element": (
+        "map (\\x -> i64.sum (loop ys = iota (x + 1) for i < 3 do map (\\y -> y * x + i) ys)) xs"
+    ),
+    "bounds at the end of the numbers": (
+        "loop a = copy xs for k < 3 do map (\\i -> if i > 9223372036854775807 then a[i] + 1 else a[i] + k) (iota n)"
+    ),
+    "one of two results is a row of any size": (
+        "map (\\x -> let m = x %% 3 in let (rows, sums) = unzip (map (\\i -> (map (+ (i + x)) xs[:m], i * x)) (iota 2))"
+        " in i64.sum (flatten rows) + sums[1]) xs"
+    ),
+    "a copy of an array that has other names": (
+        "let ys = map (* 2) xs let zs = ys[:n] :> [n]i64 let c = copy zs let c = c with [0] = 100"
+        " in (c, zs, i64.sum zs)"
+    ),
+    "a map whose result is flattened and read by another name": (
+        "let ys = map (\\x -> map (+ x) xs) xs let zs = (ys[:n] :> [n][n]i64) let a = flatten zs"
+        " in (map (+ 1) a, map i64.sum zs)"
+    ),
+    "a map of which a part is taken by another name": (
+        "let ys = map (\\x -> x * x + 1) xs let zs = ys[:n] in (zs[:n / 2], i64.sum zs)"
+    ),
 }
 XS = np.array([3, 0, 1, 5, 2, 0, 7], np.int64)
 

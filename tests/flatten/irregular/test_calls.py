@@ -63,3 +63,23 @@ def test_rows_are_appended_at_once() -> None:
     assert not any(isinstance(exp, Loop) for fun in prog.functions for exp in all_exps(fun.body))
     results, _ = interpret(prog, "main", [np.array([2, 0, 3])])
     assert results[0].tolist() == [0, 2, 0, 3, 6]
+
+
+PARTS = """
+#[depth(6)] def parts [n] (xs: [n]i64): i64 =
+  if n <= 1 then i64.sum xs else i64.sum (map (\\k -> (k + 1) * parts xs[k * (n / 2):(k + 1) * (n / 2)]) (iota 2))
+entry main (ns: []i64) = map (\\n -> parts (map (\\i -> n * i + 1) (iota n))) ns
+"""
+
+
+def test_arrays_whose_size_differs_by_call_are_passed_flat() -> None:
+    """With the sum of their sizes, and the lengths of each."""
+    prog, rules = flat(PARTS)
+    assert Rule.CALL in rules
+    ns = np.array([0, 1, 4, 7, 8])
+    assert interpret(prog, "main", [ns])[0][0].tolist() == [parts(n * np.arange(n) + 1) for n in ns]
+
+
+def parts(xs: np.ndarray) -> int:
+    half = len(xs) // 2
+    return sum((k + 1) * parts(xs[k * half : (k + 1) * half]) for k in range(2)) if half else int(xs.sum())
