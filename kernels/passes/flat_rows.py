@@ -149,7 +149,7 @@ class _Rows:
     """`bounds`: what an index is below; `ahead`: what is computed before the loops, `first` in that over elements;
     `since`, `until`: bounds of the rows between a and b; `choices`: numbers that are the first of two where something
     holds, else the second; `within`: indices known to be in range; `loaded`: what is read, by its places; `offsets`:
-    how far off that is, in arrays of so many elements."""
+    by the sizes of arrays, how far off that is."""
 
     values: Environment
     sizes: Mapping[KArray, Poly]
@@ -411,7 +411,7 @@ class _Rows:
         return code.value(add(atom(self.point.name), place)), code.out
 
     def bound(self, place: Poly, size: Poly) -> None:
-        """Between a and b an element of so many is there."""
+        """Between a and b an element so far off is one of the array, which has `size`."""
         width = self.values.of(self.inner.bound)
         if not place and any(size == mul(width, self.values.of(n)) for n in self.bounds[self.loop.index]):
             return
