@@ -18,6 +18,7 @@ from dataclasses import replace
 from enum import Enum
 
 from .flatten.block_rounds import block_rounds
+from .flatten.column_reductions import column_reductions
 from .flatten.flatten import Flattened, flatten_traced
 from .flatten.fusion.driver import fuse
 from .flatten.inline import inline
@@ -72,6 +73,7 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
     ("inline", inline),
     ("simplify", simplify),
     ("fuse", fuse),
+    ("column-reductions", column_reductions),
     ("hoist-parts", hoist_invariant_parts),
     ("block-rounds", block_rounds),
     ("unroll", unroll),

@@ -23,13 +23,15 @@ COUNTED = 16
 (`LANE_TYPES`) are smaller."""
 FAR = 1 << 61
 """Beyond every index."""
+NARROW = 32
+"""Lanes from which on few numbers are bytes."""
 EQUALITIES = (Op.EQ, Op.NE)
 
 
 def compared(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Varying | None:
     """A comparison as one of numbers of lanes; None where lanes are not much narrower than the operands, or these are
     others. What may wrap is equal to a number all the same, but not ordered."""
-    if (found := _counted(e, op, args)) is not None:
+    if (found := _counted(e, op, args) or _few(e, op, args)) is not None:
         return found
     lane = LANE_TYPES.get(VECTOR_BITS // e.width)
     if op not in MIRRORED or not prim.is_int or lane is None or FEWER * lane.bits > prim.bits:
@@ -73,6 +75,28 @@ def counted_lanes(e: Lanes, op: Op, y: str, shift: int) -> str:
     ahead = one.ins("sub", t, one.ins("sub", t, near, e.counted.lo), str(shift))
     bounded = one.intrinsic("smin", t, one.intrinsic("smax", t, ahead, "-1"), str((1 << 31) - 1))
     return apply(e.vec, op, Prim.I32, (e.counted.lanes, splat(e, Prim.I32, one.cast("trunc", t, Prim.I32, bounded))))
+
+
+def _few(e: Lanes, op: Op, args: tuple[LaneValue, ...]) -> Varying | None:
+    """The same of the few numbers that indices of short rows are (`linear_division.by_few`)."""
+    match args:
+        case (Varying(Prim.I64, texts), Uniform() as y) if op in MIRRORED:
+            pass
+        case (Uniform() as y, Varying(Prim.I64, texts)) if op in MIRRORED:
+            op = MIRRORED[op]
+        case _:
+            return None
+    window = e.windows.get(texts)
+    if window is None or not window.few:
+        return None
+    lane, one, t = Prim.I8 if e.width >= NARROW else Prim.I32, e.one, Prim.I64
+    made: list[str] = []
+    for base, offsets in zip(window.bases, window.offsets, strict=True):
+        ahead = one.intrinsic("ssub.sat", t, y.text, base)
+        near = one.intrinsic("smin", t, one.intrinsic("smax", t, ahead, "-1"), "127")
+        few = offsets if lane is Prim.I32 else e.vec.cast("trunc", Prim.I32, lane, offsets)
+        made.append(apply(e.vec, op, lane, (few, splat(e, lane, one.cast("trunc", t, lane, near)))))
+    return Varying(Prim.BOOL, tuple(made))
 
 
 def _group(e: Lanes, op: Op, prim: Prim, lane: Prim, ahead: str, first: int) -> str:

@@ -16,9 +16,10 @@ from dataclasses import replace
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.types import Prim
+from ..kernel_ir.nodes import Operand
 from ..llvm.ops import apply
 from ..llvm.text import literal
-from .values import Lanes, Linear, Uniform, Varying, Window, splat, vectors
+from .values import Lanes, Linear, Uniform, Varying, Window, operand, splat, steps, vectors
 
 SMALL = 1 << 20
 """The largest divisor of which f32 has exact quotients."""
@@ -26,6 +27,9 @@ FAR = 1 << 61
 """Dividends below it do not wrap in any lane."""
 LONGEST = 64
 """The largest stride."""
+FEW, HALF, NARROW = 32, 1 << 15, 32
+"""The largest divisor of which 16 bits have quotients, and half of the number of their values; lanes from which on that
+many bits are for."""
 ROUNDED_DOWN = {Op.DIV: True, Op.MOD: True, Op.QUOT: False, Op.REM: False}
 
 
@@ -59,6 +63,45 @@ def divided(e: Lanes, op: Op, x: Linear, y: Uniform) -> Varying | None:
         lasts = tuple(_last(e, op, v, y.text) for v in found.offsets)
         e.windows[tuple(found.values)] = Window(tuple(found.bases), tuple(found.offsets), lasts, found.narrow)
     return Varying(t, tuple(found.values))
+
+
+def by_few(e: Lanes, op: Op, index: Operand, divisor: Operand) -> Varying | None:
+    """The same by a number from 1 to `FEW`, rounded down: quotients of integers, of as many bits as lanes have, by a
+    product with the inverse at half past each number."""
+    x, y = operand(e, index), operand(e, divisor)
+    if op not in (Op.DIV, Op.MOD) or not (isinstance(x, Linear) and x.stride == 1 and isinstance(y, Uniform)):
+        return None
+    least, most = e.interval(divisor)
+    if not 1 <= least <= most <= FEW:
+        return None
+    one, vec, t, u = e.one, e.vec, Prim.I64, Prim.U32
+    quotient, rest = _floor(e, x.base, y.text)
+    lane = Prim.U16 if e.width >= NARROW else Prim.U32
+    m, start = (one.cast("trunc", t, lane, number) for number in (y.text, rest))
+    sizes = (one.cast("uitofp", t, Prim.F32, n) for n in (one.ins("add", t, y.text, str(HALF - 1)), y.text))
+    inverse = one.cast("fptoui", Prim.F32, u, one.ins("fdiv", Prim.F32, *sizes))
+    values, bases, offsets = list[str](), list[str](), list[str]()
+    for group in range(e.unroll):
+        here = vec.ins("add", lane, splat(e, lane, start), steps(lane, group * e.width, 1, e.width))
+        twice = vec.ins("add", lane, vec.ins("add", lane, here, here), vec.const(lane, 1))
+        wide = twice if lane is u else vec.cast("zext", lane, u, twice)
+        product = vec.ins("mul", u, wide, splat(e, u, inverse))
+        more = vec.ins("lshr", u, product, vec.const(u, 16))
+        if op is Op.MOD:
+            whole = more if lane is u else vec.cast("trunc", u, lane, more)
+            left = vec.ins("sub", lane, here, vec.ins("mul", lane, whole, splat(e, lane, m)))
+            bases.append("0")
+            offsets.append(left if lane is u else vec.cast("zext", lane, u, left))
+            values.append(vec.cast("zext", u, t, offsets[-1]))
+        else:
+            first = e.code.op(f"extractelement {vec.raw('i32')} {more}, i64 0")
+            bases.append(one.ins("add", t, quotient, one.cast("zext", u, t, first)))
+            offsets.append(vec.ins("sub", u, more, splat(e, u, first)))
+            values.append(vec.ins("add", t, splat(e, t, bases[-1]), vec.cast("zext", u, t, offsets[-1])))
+    narrow = one.ins("icmp ule", t, y.text, str(e.width)) if op is Op.MOD else "true"
+    lasts = tuple(_last(e, op, v, y.text) for v in offsets)
+    e.windows[tuple(values)] = Window(tuple(bases), tuple(offsets), lasts, narrow, few=True)
+    return Varying(x.prim, tuple(values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir.errors import IRError
-from ...ir.ops import Op, can_fail, result_type
+from ...ir.ops import DIVISIONS, Op, can_fail, result_type
 from ...ir.types import Prim
 from ..analysis import uniformity
 from ..analysis.uniformity import Across, Affine, of_operation
@@ -74,7 +74,7 @@ from .index_comparisons import compared
 from .interleaved import load_row, store_row
 from .kept_stores import MOST_LANES, store_kept
 from .linear_conversion import as_floats
-from .linear_division import divided
+from .linear_division import by_few, divided
 from .memory import atomic, load, load_beside, store
 from .partial_rows import store_some
 from .prefetch import rows_of_a_loop
@@ -190,6 +190,8 @@ def statement(e: Lanes, stm: KStm) -> None:
 def value_of(e: Lanes, rhs: Rhs) -> LaneValue:
     """The value of a right-hand side. Raises IRError for what only machines with threads have."""
     match rhs:
+        case KOp(op, Prim.U64, (x, y)) if op in DIVISIONS and not e.alone and (q := by_few(e, op, x, y)) is not None:
+            return q
         case KOp(op, prim, args):
             return operation(e, op, prim, tuple(operand(e, a) for a in args))
         case KConvert(source, target, arg):

@@ -55,12 +55,14 @@ ALL_ON = "splat (i1 true)"
 @dataclass(frozen=True, slots=True)
 class Window:
     """Of indices that are close together, for each group of lanes (`windows.py`): base (an i64 text), what to add to it
-    (a vector of i32), and the largest of that (an i32 text); only where the i1 `holds`."""
+    (a vector of i32), and the largest of that (an i32 text); only where the i1 `holds`. `few`: in any case the index is
+    the base and the offset, which is from 0 to 127."""
 
     bases: tuple[str, ...]
     offsets: tuple[str, ...]
     lasts: tuple[str, ...]
     holds: str
+    few: bool = False
 
 
 @dataclass(frozen=True, slots=True)

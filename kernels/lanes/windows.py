@@ -15,6 +15,9 @@ from ...ir.types import Prim
 from ..llvm.text import PERMUTE, mangled, memory_type
 from .values import Lanes, LaneValue, Uniform, Varying, Window
 
+MOST_MOVED = 1 << 24
+"""Numbers added to small indices, which do not wrap."""
+
 
 def moved(e: Lanes, op: Op, args: tuple[LaneValue, ...], result: LaneValue) -> None:
     """What is known of the sum or difference of an index and a number."""
@@ -28,7 +31,8 @@ def moved(e: Lanes, op: Op, args: tuple[LaneValue, ...], result: LaneValue) -> N
     known = e.windows[texts]
     bases = tuple(e.one.ins("sub" if op is Op.SUB else "add", Prim.I64, base, text) for base in known.bases)
     if isinstance(result, Varying):
-        e.windows[result.texts] = replace(known, bases=bases)
+        few = known.few and not text.startswith("%") and abs(int(text)) < MOST_MOVED
+        e.windows[result.texts] = replace(known, bases=bases, few=few)
 
 
 def permuted(e: Lanes, prim: Prim, x: str, offsets: str) -> str:

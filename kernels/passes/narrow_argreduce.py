@@ -30,6 +30,7 @@ from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KLambda, KLet, KOp,
 from ..kernel_ir.signs import Ranges
 from ..kernel_ir.traverse import names, rewritten
 from .loop_middles import MIRRORED, folded
+from .search_argreduce import searched
 
 PIECE = 1 << 30
 """Elements that are counted at once."""
@@ -95,7 +96,7 @@ class _Counter:
         start = self.new.let(body, Op.ADD, stm.lo, self.new.let(body, Op.MUL, piece, Const(Prim.I64, PIECE)))
         length = self.new.let(body, Op.MIN, Const(Prim.I64, PIECE), self.new.let(body, Op.SUB, stm.hi, start))
         found = self.piece(stm, k, start, length, op)
-        body.append(found)
+        body += searched(found, k, self.new)
         results: list[Operand] = list(found.outs)
         results[k] = self.place(body, found.outs[k], stm.neutral[k], self.new.let(body, Op.ADD, start, first))
         body += taken_in(self.new.copy(), stm.op, accs, results)

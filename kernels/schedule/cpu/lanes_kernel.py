@@ -29,12 +29,14 @@ run at once there."""
 @dataclass(frozen=True, slots=True)
 class LanesKernel:
     """A kernel with lanes over the innermost dimension: its chunk of that dimension, which the kernel may have left
-    open, cost of an element, and how many indices of the next outer dimension a block handles at once."""
+    open, cost of an element, and how many indices of the next outer dimension a block handles at once. `flat`: lanes
+    are over elements of the rows whose chunk this is."""
 
     made: Made
     chunk: int
     cost: float
     rows: int
+    flat: bool = False
 
 
 def sized(s: Segop[core.SegMap | core.SegScatter], fill: Callable[[Builder, Chunk], None], rows: int) -> LanesKernel:

@@ -24,19 +24,19 @@ from ..inner_segops import as_soacs
 from ..kernel_builder import Builder, Mode, NotLowerable, Operand
 from ..own_elements import own_elements
 from ..queries import arrays_of_loops, copies_arrays, has_loop, has_soac, overwritten
-from ..space import OPEN, Chunk, bind_space, chunk_of, lanes_over_chunk, segment_results
+from ..space import Chunk, bind_space, lanes_over_chunk, segment_results
 from ..table import Schedule, Segop, Table, in_memory, run
 from ..widths import copied_width, loop_bound, row_width
 from .columns import with_columns
 from .few_points import FEW_POINTS, most_alone
-from .lanes_kernel import LanesKernel, chunk_length, first_chunk, launch_lanes, sized
+from .lanes_kernel import LanesKernel, launch_lanes, sized
 from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels, needed
 from .points_as_they_lie import Joined, joined_kernel, launch_joined
 from .rows_of_sums import loops_over_sums, most_elements
 from .rows_side_by_side import is_large, launch_rows, matrix_of_rows
 from .segred import SPLIT_K, STREAMED, in_chunks
 from .segscatter import alias
-from .short_rows import SHORT_ROW, loops, short_row
+from .short_rows import SHORT_ROW, looped_kernel, short_row, short_row_in_vectors
 from .split_k import as_segred, is_narrow, reads_columns
 from .streamed_rows import as_one_row, can_stream, is_tall
 from .unroll_and_jam import ROWS, can_jam, is_plain, is_reduction, jam_over_chunk, reductions_in
@@ -326,9 +326,11 @@ def are_short(s: Points, looped: LanesKernel) -> Atom:
     """bool: have rows fewer than `short_row` elements, and are there enough of them? Where the rows' loops differ in
     their steps, lanes wait for the longest: then a row must cost less than half a group of lanes over its elements."""
     h, (*_, rows, width), most = s.h, s.exp.space.widths, short_row(s.exp, 1)
-    if gives_arrays(s.exp):
+    if looped.flat:
+        most = short_row_in_vectors(s.exp)
+    elif gives_arrays(s.exp):
         most = min(2 * SHORT_ROW, int((ROW_STARTS + LANES * s.lanes.cost) / (looped.cost / EXTENT)))
-    if loops_vary(looped.made.kernel.body, looped.made.facts):
+    elif loops_vary(looped.made.kernel.body, looped.made.facts):
         most = min(most, int((ROW_STARTS + LANES / 2 * s.lanes.cost) / (looped.cost / EXTENT)))
     short = h.op(Op.LT, width, i64(most), base="short")
     return at_least(h, h.choice(short, rows, i64(0), "rows"), FEW if gives_arrays(s.exp) else 2 * FEW)
@@ -359,7 +361,7 @@ def can_loop_sums(s: Points) -> LanesKernel | str:
     width = s.exp.space.widths[-1]
     if isinstance(width, Const) and int(width.value) >= LANES:
         return "its rows have more sums than there are lanes"
-    return looped_kernel(s, 1, sums=True)
+    return looped_kernel(s, 1, loops_over_sums)
 
 
 def are_few_sums(s: Points, looped: LanesKernel) -> Atom:
@@ -445,24 +447,6 @@ def lanes_kernel(s: Segop[core.SegMap], apart: frozenset[Name] = frozenset()) ->
         lanes_over_chunk(b, s.exp.space, chunk, point)
 
     return sized(s, fill, 1)
-
-
-def looped_kernel(s: Segop[core.SegMap], depth: int, sums: bool = False) -> LanesKernel:
-    """`threads i` over a chunk of the dimension before the `depth` innermost ones, each with loops over these, whose
-    points are sums or none."""
-    dims = s.exp.space.dims
-
-    def build(chunk: Chunk) -> Made:
-        b = s.h.builder()
-        point = loops_over_sums if sums else loops
-        lanes_over_chunk(b, SegSpace(dims[:-depth]), chunk, lambda at: point(b, s.outs, at, dims[-depth:], s.exp.body))
-        return s.h.finish(b, s.base)
-
-    first = first_chunk(s.exp.space.widths[-1 - depth])
-    made = build(first)
-    each = made.cost / EXTENT
-    chunk = chunk_length(each * (SHORT_ROW / EXTENT) ** depth)
-    return LanesKernel(made if first is OPEN else build(chunk_of(chunk)), chunk, each, 1)
 
 
 def jammed_kernel(s: Segop[core.SegMap]) -> LanesKernel:

@@ -1,19 +1,27 @@
-"""Rows of which a lane has one, or a few: how short they are, and their loops."""
+"""Rows of which a lane has one, or a few, or an element: how short they are, and their loops."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 
 from ....ir import core
-from ....ir.core import Body, Fix
+from ....ir.core import Body, Fix, SegSpace
 from ....ir.ops import COMPARISONS, DIVISIONS, EXPENSES, Expense, Op
+from ....ir.polynomials import atom, constant, mul, sub
 from ....ir.traverse import all_stms, index_atoms, may_fail
-from ....ir.types import Atom, Name, Prim, Type, Var, i64
-from ..kernel_builder import Builder, Mode, Operand
-from ..space import segment_results
+from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
+from ...analysis.cost import EXTENT
+from ...kernel_ir.affine import Environment, Poly
+from ...kernel_ir.nodes import KLet
+from ...passes.flat_rows import LONGEST, flat_rows
+from ..host_builder import HostBuilder, Made
+from ..kernel_builder import Builder, Mode, NotLowerable, Operand
+from ..space import OPEN, Chunk, chunk_of, lanes_over_chunk, segment_results
 from ..statements import gen_stm
+from ..table import Segop
+from .lanes_kernel import LanesKernel, chunk_length, first_chunk
 from .packed_panels import dependents
 
 SHORT_ROW, SHORT_BYTES, ENDED_BYTES = 8, 40, 128
@@ -38,6 +46,11 @@ def short_row(exp: core.SegMap, depth: int) -> int:
                 moved += one.pat[0].type.prim.bytes
             calls |= isinstance(one.exp, core.PrimOp) and EXPENSES[one.exp.op] is Expense.CALL
     return max(SHORT_ROW if calls else 1, min(2 * SHORT_ROW, most // moved))
+
+
+def short_row_in_vectors(exp: core.SegMap) -> int:
+    """The same where the elements of rows have lanes (`passes/flat_rows.py`)."""
+    return min(LONGEST, ENDED_BYTES // sum(t.prim.bytes for t in exp.ret)) + 1
 
 
 def _has_ends(body: Body, index: Name) -> bool:
@@ -94,3 +107,53 @@ def where_points(
         return nullcontext()
     positive = [b.op(Op.LT, Prim.I64, i64(0), b.operand(width)) for _, width in dims]
     return b.when(reduce(lambda x, y: b.op(Op.AND, Prim.BOOL, x, y), positive))
+
+
+def looped_kernel(s: Segop[core.SegMap], depth: int, point: Callable[..., None] = loops) -> LanesKernel:
+    """`threads i` over a chunk of the dimension before the `depth` innermost ones, each with loops over these, whose
+    points are made by `point`; where elements of rows read neighbours alone, `threads t` over the elements."""
+    dims = s.exp.space.dims
+
+    def build(chunk: Chunk, flat: bool = False) -> Made:
+        b = s.h.builder()
+        lanes_over_chunk(b, SegSpace(dims[:-depth]), chunk, lambda at: point(b, s.outs, at, dims[-depth:], s.exp.body))
+        if flat:
+            in_vectors(s.h, b)
+        return s.h.finish(b, s.base)
+
+    first = first_chunk(s.exp.space.widths[-1 - depth])
+    made = build(first)
+    each = made.cost / EXTENT
+    length = chunk_length(each * (SHORT_ROW / EXTENT) ** depth)
+    chunk = first if first is OPEN else chunk_of(length)
+    if depth == 1 and point is loops and not any(t.shape for t in s.exp.ret):
+        try:
+            return LanesKernel(build(chunk, flat=True), length, each, 1, flat=True)
+        except NotLowerable:
+            pass
+    return LanesKernel(made if first is OPEN else build(chunk), length, each, 1)
+
+
+def in_vectors(h: HostBuilder, b: Builder) -> None:
+    """The loop over rows that `b` has built, as one over their elements (`passes/flat_rows.py`). Raises NotLowerable
+    where these are no neighbours in all that is read."""
+    values = Environment()
+    for name, var in b.scalars.items():
+        match h.computed.get(name):
+            case core.PrimOp(Op.SUB, Prim.I64, (Var(x), Const(_, int(y)))) if x in b.scalars:
+                values.polys[var.name] = sub(atom(b.scalars[x].name), constant(y))
+            case _:
+                pass
+    for stm in b.prologue:
+        if isinstance(stm, KLet):
+            values.note(stm)
+    sizes = {array: size_of(b, h.types[name].shape, values) for name, array in b.arrays.items() if name in h.types}
+    found = flat_rows(tuple(b.stms), values, sizes, lambda base: b.fresh(base, Prim.I64))
+    if found is None:
+        raise NotLowerable("rows whose elements are no neighbours")
+    b.stms[:] = found
+
+
+def size_of(b: Builder, shape: tuple[Atom, ...], values: Environment) -> Poly:
+    """The elements of an array of the host."""
+    return reduce(mul, [values.of(b.operand(n)) for n in shape])

@@ -1,0 +1,77 @@
+"""Sums and the like of planes that do not lie together: of the columns of each first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import soac
+from soac.frontend.compile import compile_text
+from soac.ir.core import Reshape
+from soac.ir.machine import CPU, Mode
+from soac.ir.traverse import all_stms
+from soac.pipeline import compile_core
+
+PROGRAM = """
+entry sums [a][b][c] (x: [a][b][c]f32): [b]f32 = map (\\m -> f32.sum (flatten m)) (transpose x)
+entry means [a][b][c] (x: [a][b][c]f32) (k: f32): [b]f32 =
+  map (\\m -> f32.sum (map (\\v -> v * v + k) (flatten m)) / f32.i64 (a * c) + m[a - 1, 0]) (transpose x)
+entry most [a][b][c] (x: [a][b][c]i8): [b](i8, i32) =
+  map (\\m -> (i8.maximum (flatten m), i32.sum (map i32.i8 (flatten m)))) (transpose x)
+entry products [a][b][c] (x: [a][b][c]i32) (y: [a][b][c]i32): [b]i32 =
+  map2 (\\m k -> i32.sum (map2 (*) (flatten m) (flatten k))) (transpose x) (transpose y)
+entry less [a][b][c] (x: [a][b][c]i32): [b]i32 =
+  map (\\m -> let k = m[0, 0] in i32.sum (map (\\v -> v - k) (flatten m))) (transpose x)
+entry ordered [a][b][c] (x: [a][b][c]i32): [b]i32 =
+  map (\\m -> reduce (\\v w -> if v == 0 then w else v) 0 (flatten m)) (transpose x)
+entry together [a][b][c] (x: [a][b][c]f32): [a]f32 = map (\\m -> f32.sum (flatten m)) x
+"""
+SPLIT = ("sums", "means", "most", "products")
+SIZES = [(0, 3, 4), (3, 0, 4), (3, 4, 0), (1, 1, 1), (40, 3, 5), (300, 20, 4), (5, 9, 700), (30, 30, 30)]
+Array = NDArray[Any]
+
+
+def wanted(entry: str, x: Array) -> tuple[Array, ...]:
+    a, b, c = x.shape
+    rows = x.transpose(1, 0, 2).reshape(b, a * c)
+    match entry:
+        case "sums":
+            return (rows.sum(1),)
+        case "means":
+            return ((rows * rows + 1).sum(1) / x.dtype.type(a * c) + x[a - 1, :, 0],)
+        case "most":
+            return np.max(rows, 1, initial=np.int8(-128)), rows.sum(1, dtype=np.int32)
+        case "products":
+            return ((rows * rows[::-1]).sum(1, dtype=np.int32),)
+        case "less":
+            return ((rows - x[0, :, :1]).sum(1, dtype=np.int32),)
+        case "ordered":
+            return (np.array([next((v for v in row if v), 0) for row in rows], np.int32),)
+        case _:
+            return (x.sum((1, 2)),)
+
+
+@pytest.mark.parametrize("entry", [*SPLIT, "less", "ordered", "together"])
+def test_values(entry: str) -> None:
+    program = soac.compile(PROGRAM)
+    dtype = {"most": np.int8, "sums": np.float32, "means": np.float32, "together": np.float32}.get(entry, np.int32)
+    for a, b, c in SIZES:
+        if entry in ("means", "less") and not a * c:
+            continue
+        x = np.random.default_rng(a + b + c).integers(0, 5, (a, b, c)).astype(dtype)
+        more = {"means": [np.float32(1)], "products": [np.ascontiguousarray(x[:, ::-1])]}.get(entry, [])
+        found = program.prepare(entry, threads=1)([x, *more])
+        for one, expected in zip(found, wanted(entry, x), strict=True):
+            assert np.allclose(one, expected, rtol=1e-6), (a, b, c)
+
+
+def test_planes_are_not_made_flat() -> None:
+    """Where they do not lie together, and the order does not matter."""
+    prog = compile_core(compile_text(PROGRAM, "planes.soac"), Mode.INCREMENTAL, CPU).fused
+    bodies = {f.entry.name: f.body for f in prog.functions if f.entry is not None}
+    flat = {name for name, body in bodies.items() if any(isinstance(s.exp, Reshape) for s in all_stms(body))}
+    assert flat.isdisjoint(SPLIT)
+    assert {"less", "ordered", "together"} <= flat
