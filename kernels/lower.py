@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 
+from ..flatten.memory.turn_maps import in_order, orders_of
 from ..ir import core
 from ..ir.by_hand import BY_HAND, attr_of
-from ..ir.core import Body, Stm
+from ..ir.core import Body, Param, Stm
 from ..ir.errors import IRError
 from ..ir.machine import CPU, CUDA, Machine
 from ..ir.reachable import reachable
@@ -143,7 +144,7 @@ def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) 
     if h.machine.name == CPU.name:
         stms = counts_apart(h.names, stms)
         stms = scans_together(h.names, stms, result, counting(stms))
-        h.filters, h.turned = filters_in(stms, result), turned_in(stms, result)
+        h.filters, h.turned = filters_in(stms, result), turned_in(h.names, stms, result)
         h.followers = followers_in(stms, result, h.filters)
     pars = {stm.pat[0].name: stm.exp.par for stm in stms if isinstance(stm.exp, core.GuardCmp)}
     guards, waiting = comparisons(Body(stms, ())), {one.scan.pat[0].name for one in h.followers.values()}
@@ -245,19 +246,30 @@ def lower_pair(h: HostBuilder, pair: Pair, guards: Container[Name], emit: Callab
         apart(pair.second, pair.second)
 
 
-def turned_in(stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Mapping[Name, tuple[Stm, ...]]:
+def turned_in(names: Names, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Mapping[Name, tuple[Stm, ...]]:
     """The rearrangements of results of scans, and of arrays that loops of threads make, of which nothing else is read,
-    by these; with the copy of each of which nothing else is read."""
+    by these; with the copy of each of which nothing else is read. A map that reads a scan as if it were rearranged
+    stands for one."""
     made = {p.name: stm.exp for stm in stms if isinstance(stm.exp, core.SegScan | core.SegMap) for p in stm.pat}
     reads = Counter(name for stm in stms for name in free_in_stm(stm))
     reads.update(atom.name for atom in result if isinstance(atom, Var))
     copies = {stm.exp.array: (stm,) for stm in stms if isinstance(stm.exp, core.Copy) and reads[stm.exp.array] == 1}
     found = ((stm.exp, stm) for stm in stms if isinstance(stm.exp, core.Rearrange))
-    return {
+    turned = {
         exp.array: (stm, *copies.get(stm.pat[0].name, ()))
         for exp, stm in found
         if reads[exp.array] == 1 and (maker := made.get(exp.array)) is not None and _may_be_turned(maker, exp.perm)
     }
+    scans = {p.name: p for stm in stms if isinstance(stm.exp, core.SegScan) for p in stm.pat if reads[p.name] == 1}
+    for reader in stms:
+        for param in (
+            scans[name] for name in free_in_stm(reader) if name in scans and isinstance(reader.exp, core.SegMap)
+        ):
+            orders = set(orders_of(param.name, reader))
+            if len(orders) == 1 and (perm := orders.pop()) is not None:
+                own = Param(names.again(param.name), Type(param.type.prim, in_order(param.type.shape, perm)))
+                turned[param.name] = (Stm((own,), core.Rearrange(perm, param.name), (), (), reader.loc),)
+    return turned
 
 
 def _may_be_turned(maker: core.SegScan | core.SegMap, perm: tuple[int, ...]) -> bool:

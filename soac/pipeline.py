@@ -28,6 +28,7 @@ from .flatten.memory.fuse_stencils import fuse_far_stencils, fuse_stencils
 from .flatten.memory.in_place import in_place
 from .flatten.memory.interior_updates import interior_updates
 from .flatten.memory.merge_writes import merge_writes
+from .flatten.memory.turn_maps import turn_maps
 from .flatten.safety import safety_warnings
 from .flatten.simplify.driver import simplify
 from .flatten.tiling.choose import tile
@@ -82,6 +83,7 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
 FLAT_PASSES: tuple[tuple[str, Pass], ...] = (
     ("merge-writes", merge_writes),
     ("simplify-flat", simplify),
+    ("turn-maps", turn_maps),
     ("fuse-points", fuse_points),
     ("fuse-stencils", fuse_stencils),
     ("in-place", in_place),

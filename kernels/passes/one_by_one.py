@@ -1,12 +1,15 @@
 """Threads of a CPU that go their own ways through arrays, one after the other.
 
     threads i in lo..hi { .. while .. { .. k := k - 1; a[k] := x .. } .. }
-      ⟶  for j < hi - lo { let i = lo + j; .. while .. { .. } .. }
+    threads i in lo..hi { a = xs[i]; n = ys[i]; for k < n { .. zs[a + k] .. } }
+      ⟶  for j < hi - lo { let i = lo + j; .. }
 
-In lanes all wait for the one that goes on the longest, and each turn gathers what the turn before it has scattered: an
-insertion sort of short rows takes twice the time. Loops whose threads only compute until they are done stay in lanes,
-and those that write where a counter says that all share. Threads whose results are reduced are taken in the same way,
-each combined with those before it.
+In lanes all wait for the one that goes on the longest, and each turn gathers, also what the turn before it has
+scattered: an insertion sort of short rows takes twice the time, a walk along rows of varying length, through a hash
+table or a list (`analysis/walks.py`) up to ten times. As scalar code the processor begins the next thread while it
+waits for this one. Values, their order and the checks stay. Loops whose threads only compute until they are done stay
+in lanes, and those that write where a counter says that all share. Threads whose results are reduced are taken in the
+same way, each combined with those before it.
 """
 
 from __future__ import annotations
@@ -16,9 +19,12 @@ from dataclasses import replace
 
 from ...ir.core import Level
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Prim
+from ..analysis.uniformity import Facts, find_facts
+from ..analysis.walks import walks
 from ..kernel_ir.fma import contracted_step
-from ..kernel_ir.new_names import taken_in
+from ..kernel_ir.new_names import NewNames, taken_in
 from ..kernel_ir.nodes import (
     BlockReduce,
     Declare,
@@ -33,7 +39,6 @@ from ..kernel_ir.nodes import (
     KStm,
     KVar,
     KWhile,
-    Operand,
     Space,
     Store,
     Threads,
@@ -43,37 +48,51 @@ from ..kernel_ir.traverse import Renamed, all_statements, assigned, map_mentions
 
 def one_by_one(kernel: Kernel) -> Kernel:
     """The kernel with such loops of threads as loops of the block; the same one where there are none."""
-    body = rewritten(kernel.body, _in_turn)
-    return kernel if body == kernel.body else replace(kernel, body=body)
+    if not any(isinstance(stm, For | KWhile) for stm in all_statements(kernel.body)):
+        return kernel
+    turns = _Turns(find_facts(kernel.body), NewNames("w"))
+    body = rewritten(kernel.body, turns.statement)
+    return replace(kernel, body=body) if turns.new.made else kernel
 
 
-def _in_turn(stm: KStm) -> tuple[KStm, ...] | None:
-    match stm:
-        case Threads(index, lo, hi, body, _, Level.THREAD) if _wander(body):
-            return _turns(index, lo, hi, body)
-        case BlockReduce(index=index) if index.prim is Prim.I64 and _wander(stm.body):
-            return _combined(stm)
-        case _:
-            return None
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """`facts`: of the kernel."""
 
+    facts: Facts
+    new: NewNames
 
-def _turns(index: KVar, lo: Operand, hi: Operand, body: tuple[KStm, ...]) -> tuple[KStm, ...]:
-    count, turn = KVar(f"{index.name}.count", Prim.I64), KVar(f"{index.name}.turn", Prim.I64)
-    length = KLet(count, KOp(Op.SUB, Prim.I64, (hi, lo)))
-    first = KLet(index, KOp(Op.ADD, Prim.I64, (lo, turn)))
-    return (length, For(turn, count, (first, *(map_mentions(one, _shared) for one in body))))
+    def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
+        match stm:
+            case Threads(unit=Level.THREAD) if self.wander(stm):
+                return self.in_turn(stm, self.new.copy(), ())
+            case BlockReduce() if self.wander(stm):
+                return self.combined(stm)
+            case _:
+                return None
 
+    def wander(self, stm: Threads | BlockReduce) -> bool:
+        return stm.index.prim is Prim.I64 and (_store_along(stm.body) or walks(stm.body, self.facts))
 
-def _combined(stm: BlockReduce) -> tuple[KStm, ...]:
-    """`acc = ne; for j < hi - lo { let i = lo + j; body; acc := op acc values }; outs = acc`"""
-    step = contracted_step(stm.step or stm.op, stm.body, stm.values)
-    accs = tuple(KVar(f"{out.name}.acc", out.prim) for out in stm.outs)
-    combined = taken_in(Renamed("", {}), step, accs, stm.values)
-    return (
-        *(Declare(acc, ne) for acc, ne in zip(accs, stm.neutral, strict=True)),
-        *_turns(stm.index, stm.lo, stm.hi, (*stm.body, *combined)),
-        *(KLet(out, KConvert(out.prim, out.prim, acc)) for out, acc in zip(stm.outs, accs, strict=True)),
-    )
+    def in_turn(self, stm: Threads | BlockReduce, copy: Renamed, then: Iterable[KStm]) -> tuple[KStm, ...]:
+        """A copy of the body and what is to follow it in a loop; its variables are others, since these are uniform."""
+        turn, count = self.new.name("turn", Prim.I64), self.new.name("turns", Prim.I64)
+        length = KLet(count, KOp(Op.SUB, Prim.I64, (stm.hi, stm.lo), True))
+        first = KLet(copy.made(stm.index), KOp(Op.ADD, Prim.I64, (stm.lo, turn), True))
+        body = (first, *copy.rewritten(stm.body), *then)
+        return (length, For(turn, count, tuple(map_mentions(one, _shared) for one in body)))
+
+    def combined(self, stm: BlockReduce) -> tuple[KStm, ...]:
+        """`acc = ne; for j < hi - lo { let i = lo + j; body; acc := op acc values }; outs = acc`"""
+        copy = self.new.copy()
+        accs = tuple(self.new.name("acc", out.prim) for out in stm.outs)
+        step = contracted_step(stm.step or stm.op, stm.body, stm.values)
+        values = (copy.read(value) for value in stm.values)
+        return (
+            *(Declare(acc, ne) for acc, ne in zip(accs, stm.neutral, strict=True)),
+            *self.in_turn(stm, copy, taken_in(copy, step, accs, values)),
+            *(KLet(out, KConvert(out.prim, out.prim, acc)) for out, acc in zip(stm.outs, accs, strict=True)),
+        )
 
 
 def _shared(mention: KVar | KArray) -> KVar | KArray:
@@ -83,7 +102,7 @@ def _shared(mention: KVar | KArray) -> KVar | KArray:
     return mention
 
 
-def _wander(body: Iterable[KStm]) -> bool:
+def _store_along(body: Iterable[KStm]) -> bool:
     """Whether a loop with a condition stores where only its own turns say."""
     return any(isinstance(stm, KWhile) and _stores_along(stm) for stm in all_statements(body))
 

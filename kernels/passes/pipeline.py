@@ -25,7 +25,6 @@ from .nontemporal_stores import nontemporal_stores
 from .one_by_one import one_by_one
 from .peel_boundaries import peel_boundaries, peel_remainders
 from .place_fences import place_fences
-from .scalarise_row_walks import scalarise_row_walks
 from .split_at_multiples import split_at_multiples
 from .split_residues import split_residues
 from .split_varying_reductions import split_varying_reductions
@@ -61,7 +60,6 @@ def cpu_passes(settings: LaneSettings) -> Passes:
         ("join-writes", join_writes),
         ("choose-lanes", lambda kernel: choose_lanes(kernel, settings)),
         ("flat-row-scans", flat_row_scans),
-        ("scalarise-row-walks", scalarise_row_walks),
         ("split-varying-reductions", split_varying_reductions),
         ("tile-rows", tile_rows),
     )

@@ -13,6 +13,7 @@ from soac.flatten.memory.fuse_stencils import fuse_stencils
 from soac.flatten.memory.in_place import in_place
 from soac.flatten.memory.interior_updates import interior_updates
 from soac.flatten.memory.merge_writes import merge_writes
+from soac.flatten.memory.turn_maps import turn_maps
 from soac.flatten.simplify.driver import simplify
 from soac.flatten.unroll import unroll
 from soac.ir.check import Stage
@@ -34,6 +35,11 @@ def test_fuse_gives(path: Path, update: bool) -> None:
 @pytest.mark.parametrize("path", pairs("inplace"), ids=lambda path: path.stem)
 def test_in_place_gives(path: Path, update: bool) -> None:
     assert_pair(path, in_place, update, Stage.FLAT)
+
+
+@pytest.mark.parametrize("path", pairs("turned"), ids=lambda path: path.stem)
+def test_turn_maps_gives(path: Path, update: bool) -> None:
+    assert_pair(path, turn_maps, update, Stage.FLAT)
 
 
 @pytest.mark.parametrize("path", pairs("interior"), ids=lambda path: path.stem)

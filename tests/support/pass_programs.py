@@ -243,6 +243,24 @@ def wanderers(w: Writer) -> str:
     return f"entry main [n][m] (xss: [n][m]{t}) = {t}.{w.pick('sum', 'maximum')} (map (\\row -> {middle}) xss)"
 
 
+def turns(w: Writer) -> str:
+    """Threads that sort rows, walk along rows anywhere, or go as far as elements say."""
+    return (wanderers, walks, as_far_as_it_goes)[w.number(0, 2)](w)
+
+
+def as_far_as_it_goes(w: Writer) -> str:
+    """From a place of each thread to the first element that ends it, around the end or not: how far, what was there."""
+    t, n, m = w.type(), w.size(), w.size(SMALL)
+    w.array(t, n)
+    w.array("i64", m)
+    ends, steps = w.element(t, "xs[k]"), "s < 20"
+    step = w.pick("(k + 1) % n", "i64.min (n - 1) (k + 1)", "i64.max 0 (k - 2)")
+    loop = f"loop (k, s) = (i % n, 0i64) while {steps} && {ends} {w.pick('!=', '<', '>')} {t}.i32 3 do ({step}, s + 1)"
+    body = f"if n < 1 then {t}.i32 0 else let (k, s) = {loop} in {w.pick('xs[k]', f'{t}.i64 s')}"
+    result = w.pick("", f"{t}.sum ", f"{t}.maximum ")
+    return f"entry main [n][m] (xs: [n]{t}) (is: [m]i64) = {result}(map (\\i -> {body}) is)"
+
+
 def interleaved(w: Writer) -> str:
     """Elements that stand side by side in memory."""
     t, n, k = w.type(), w.size(), w.number(2, 4)
@@ -365,7 +383,7 @@ WRITERS: dict[str, Callable[[Writer], str]] = {
     "join-rows": nests,
     "forward-stores": copied,
     "needed-rounds": shrinking,
-    "one-by-one": wanderers,
+    "one-by-one": turns,
     "nontemporal-stores": stores,
     "hoist-invariants": invariants,
     "peel-remainders": rings,
@@ -379,7 +397,6 @@ WRITERS: dict[str, Callable[[Writer], str]] = {
     "join-writes": codes,
     "choose-lanes": anything,
     "flat-row-scans": row_scans,
-    "scalarise-row-walks": walks,
     "split-varying-reductions": varying,
     "tile-rows": tiles,
     "straighten-indices": planes,

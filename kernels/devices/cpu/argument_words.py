@@ -25,6 +25,11 @@ def exactly(fun: FunDef, args: Sequence[Argument]) -> list[Argument]:
     ]
 
 
+def in_order(arg: Any) -> Any:
+    """A copy of an array whose elements are not side by side in order; anything else as it is."""
+    return np.ascontiguousarray(arg) if type(arg) is np.ndarray and arg.ndim else arg
+
+
 def word_of(prim: Prim) -> Callable[[Any], int]:
     """How a scalar becomes the 64-bit word that holds it in its low bytes."""
     match prim:

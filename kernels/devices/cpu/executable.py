@@ -32,7 +32,7 @@ from ..host_memory import Pool, address
 from ..run_errors import as_type, failure_error
 from . import native
 from .arena import Arenas, make_arenas
-from .argument_words import exactly, word_of
+from .argument_words import exactly, in_order, word_of
 from .image import Image, MachineCode
 from .kernel_code import KernelCode, has_far
 from .kernel_code import address as address_of_kernel
@@ -292,7 +292,7 @@ class Executable:
         ready = native.prepared(found, settings, self.default(workers), workers, self.device.take_turn(workers))
         run = ready.run
 
-        def call(args: Sequence[Any]) -> list[Any]:
+        def call(args: Sequence[Any], again: bool = True) -> list[Any]:
             try:
                 results = run(*args)
             except MemoryError as fault:
@@ -303,7 +303,7 @@ class Executable:
             if results.__class__ is list:
                 return results
             if results == Status.UNSUITED:
-                return slowly(args)
+                return call(list(map(in_order, args)), False) if again else slowly(args)
             raise self.reported(entry, native.failed(found, ready, results)) from None
 
         return call

@@ -67,6 +67,14 @@ def test_the_same_as_other_calls(program: soac.Program, call: tuple[Any, ...]) -
         same(outcome(lambda: prepared(args)), outcome(lambda: program.trace(entry, args)[0]))
 
 
+def test_arrays_in_another_order_are_only_copied(program: soac.Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared, wide = program.prepare("sums"), np.arange(60, dtype=np.float32).reshape(6, 10)
+    prepared([wide])
+    monkeypatch.delattr(Executable, "run")  # where arguments are converted
+    for xss in (wide.T, wide[::-1, ::2], np.asfortranarray(wide), wide[:0, 3:]):
+        assert np.array_equal(prepared([xss])[0], xss.sum(1))
+
+
 RANGES = ("-128 256 0 0 0 0 0 0", "127 255 -32769 0 0 0 0 0", "0 0 0 65535 2147483648 0 0 0",
           "0 0 0 0 0 -1 9223372036854775807 0", "0 0 0 0 0 4294967295 9223372036854775808 0",
           "0 0 0 0 0 0 0 18446744073709551615", "127 0 0 0 0 0 0 18446744073709551616")  # fmt: skip

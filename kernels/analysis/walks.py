@@ -1,0 +1,114 @@
+"""Threads that walk through memory, each for as long as it has to.
+
+A loop is a walk if the lanes take different numbers of turns and each turn gathers: rows of varying length
+(`for k < n { .. zs[a + k] .. }`), hash tables, lists, merges, texts that are compared
+(`while xs[k] < y { k := k + 1 }`). On lanes a turn gathers, which takes as long as loading one by one, and all wait for
+the longest walk. What a turn computes must be little, as on lanes that is nearly free.
+
+No walk is a loop of counted turns whose addresses wait for what the turn before has loaded, and a search that halves
+what it looks through: lanes take as many turns there, and wait for many loads at once, where a processor guesses each
+step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...ir.ops import DIVISIONS, Op
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.nodes import For, KIf, KLet, KLoad, KOp, KStm, KVar, KWhile
+from ..kernel_ir.traverse import assigned, children, statements
+from .speculation import is_harmless
+from .uniformity import Facts, depending, loaded_names
+
+MOST = 100
+"""Statements of a thread."""
+MOST_EACH = 8
+"""Operations in a turn of a walk for each element that it gathers."""
+BRANCH = 8
+"""A branch that lanes would mask counts as this many operations: the processor has to guess it. One in a loop that ends
+when it may is mostly a part of its condition, and guessed with it."""
+WIDE = 64
+"""Integers of as many bits are divided one by one on lanes, too."""
+HALVING = (Op.DIV, Op.QUOT, Op.SHR, Op.USHR)
+
+
+def walks(body: tuple[KStm, ...], facts: Facts) -> bool:
+    """Is all that a thread does cheap, and every loop in it a walk?"""
+    stms = tuple(statements(body))
+    if len(stms) > MOST or not all(map(_is_plain, stms)):
+        return False
+    loaded = depending(stms, loaded_names(stms))
+    loops = [stm for stm in stms if isinstance(stm, For | KWhile)]
+    return bool(loops) and all(_is_walk(loop, loaded, facts) for loop in loops)
+
+
+def _is_walk(loop: For | KWhile, loaded: frozenset[str], facts: Facts) -> bool:
+    body = tuple(stm for stms in children(loop) for stm in statements(stms))
+    addresses = [name for stm in body for name in _address(stm)]
+    match loop:
+        case For(_, KVar() as bound, _):
+            own = {stm.var.name for stm in body if isinstance(stm, kir.Declare)}
+            carried = depending(body, assigned(body) - own)
+            anywhere = loaded
+            goes_on = bound.name in loaded and facts.varies(bound) and carried.isdisjoint(addresses)
+        case KWhile(_, cond, _):
+            anywhere = loaded | depending(body, assigned(body))
+            goes_on = facts.varies(cond) and not _halves(body, addresses)
+        case _:
+            return False
+    gathers = sum(name in anywhere for name in addresses)
+    branch = BRANCH if isinstance(loop, For) else 1
+    return goes_on and sum(_weight(stm, branch) for stm in body) <= MOST_EACH * gathers
+
+
+def _halves(body: tuple[KStm, ...], addresses: Iterable[str]) -> bool:
+    """Whether what the next turn looks at comes of a quotient of what this one has."""
+    carried = assigned(body)
+    moving = depending(body, carried)
+    quotients = [
+        stm.var.name
+        for stm in body
+        if isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and stm.rhs.op in HALVING and _reads(stm.rhs, moving)
+    ]
+    halved = carried & depending(body, quotients)
+    return not depending(body, halved).isdisjoint(addresses)
+
+
+def _reads(rhs: KOp, moving: frozenset[str]) -> bool:
+    return isinstance(rhs.args[0], KVar) and rhs.args[0].name in moving and rhs.prim.is_int
+
+
+def _address(stm: KStm) -> frozenset[str]:
+    """The variable at whose value a statement reads or writes memory."""
+    match stm:
+        case KLet(_, KLoad(_, KVar(name))) | kir.Store(_, KVar(name)):
+            return frozenset({name})
+        case _:
+            return frozenset()
+
+
+def _is_plain(stm: KStm) -> bool:
+    match stm:
+        case KLet(_, KLoad()) | kir.Store() | kir.Check() | kir.BoundsCheck() | KIf() | For() | KWhile() | kir.Note():
+            return True
+        case _:
+            return _divides(stm) or is_harmless(stm)
+
+
+def _divides(stm: KStm) -> bool:
+    return isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and stm.rhs.op in DIVISIONS
+
+
+def _weight(stm: KStm, branch: int) -> int:
+    """Operations of a statement in a walk; what finds addresses takes as long on lanes, and a branch that only chooses
+    is a selection."""
+    match stm:
+        case KIf(_, then, orelse):
+            return 1 if all(map(is_harmless, statements((*then, *orelse)))) else branch
+        case KLet(_, KOp(op, prim, _, exact)):
+            return 0 if exact else MOST if op in DIVISIONS and not (prim.is_int and prim.bits == WIDE) else 1
+        case KLet(_, kir.KConvert(source, target)):
+            return 0 if source.is_int and target.is_int else 1
+        case _:
+            return 0

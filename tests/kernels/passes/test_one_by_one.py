@@ -1,0 +1,106 @@
+"""Threads that walk through memory, each as far as it has to, take turns where a step gathers and computes little;
+`conformance/nests/walks_of_all_lengths` and `walks_that_end_when_they_may` have the values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import soac
+from soac.kernels.kernel_ir.nodes import BlockReduce, Kernel, Threads
+from soac.kernels.kernel_ir.traverse import statements
+from soac.kernels.lanes.module import emit
+from soac.kernels.passes.one_by_one import one_by_one
+from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
+
+WALK = """
+entry f [n][m][k] (off: [n]i64) (at: [m]i64) (xs: [k]f32) (len: i64) =
+  tabulate (n - 1) (\\i -> loop {start} for q < {bound} do {step})
+"""
+
+
+def walk(start: str = "s = 0f32", bound: str = "off[i + 1] - off[i]", step: str = "s + xs[at[off[i] + q]]") -> str:
+    return WALK.format(start=start, bound=bound, step=step)
+
+
+def threads_of(kernels: list[Kernel]) -> list[Threads]:
+    return [stm for kernel in kernels for stm in statements(kernel.body) if isinstance(stm, Threads)]
+
+
+def kernels_of(text: str) -> list[Kernel]:
+    return list(soac.compile(text).compiled.host.kernels)
+
+
+TAKEN = {
+    "a gather": walk(),
+    "a quotient of each row": walk(bound="(off[i + 1] - off[i]) / i64.max 1 len"),
+    "a branch": walk(step="if xs[off[i] + q] > 0 then s + xs[at[off[i] + q]] else s"),
+    "a running sum": """entry f [n][m] (off: [n]i64) (xs: [m]f32) =
+       tabulate (n - 1) (\\i -> f32.maximum (scan (+) 0 xs[off[i]:off[i + 1]]))""",
+    "as far as it may": """entry f [n][m] (off: [n]i64) (xs: [m]f32) =
+       tabulate (n - 1) (\\i -> loop k = off[i] while k < off[i + 1] && xs[k] < 1 do k + 1)""",
+    "a hash table": """entry f [n][m] (at: [n]i64) (keys: [m]i32) (qs: [n]i32) =
+       map2 (\\a q -> loop k = a while keys[k] != q && keys[k] != 0 do (k + 1) % m) at qs""",
+    "a list": """entry f [n] (next: [n]i64) = map (\\a -> loop k = a while next[k] != k do next[k]) next""",
+    "two rows merged": """entry f [n][m] (off: [n]i64) (at: [n]i64) (xs: [m]i32) =
+       tabulate (n - 1) (\\i -> (loop (s, p, q) = (0i32, off[i], at[i]) while p < off[i + 1] && q < at[i + 1] do
+         if xs[p] < xs[q] then (s, p + 1, q) else if xs[p] > xs[q] then (s, p, q + 1) else (s + 1, p + 1, q + 1)).0)""",
+    "some for each of a row": """entry f [n][m] (off: [n]i64) (at: [n]i64) (xs: [m]i32) =
+       tabulate (n - 1) (\\i -> loop s = 0 for q in off[i]..<off[i + 1] do
+         s + loop k = at[q] while k < m && xs[k] < xs[q] do k + 1)""",
+    "a cell and its neighbours": """entry f [n][m] (off: [n]i64) (xs: [m]f32) (ys: [m]f32) (ps: [m]f32) =
+       map (\\p -> loop s = 0f32 for c in i64.max 0 (i64.f32 p - 1)..<i64.min (n - 1) (i64.f32 p + 2) do
+         loop s for k in off[c]..<off[c + 1] do
+           let d = p - xs[k] in let t = ys[k] - d * d in if t > 0 then s + t * t else s) ps""",
+    "rows by list": """entry f [n][m] (first: [n]i64) (size: [n]i64) (xs: [m]i16) =
+       map2 (\\a k -> loop s = 0i16 for q < k do s + xs[a + q]) first size""",
+}
+
+
+@pytest.mark.parametrize("text", TAKEN.values(), ids=TAKEN.keys())
+def test_threads_take_turns(text: str) -> None:
+    kernels = [one_by_one(kernel) for kernel in kernels_of(text)]
+    walks = [new for new, old in zip(kernels, kernels_of(text), strict=True) if new != old]
+    assert len(walks) == 1
+    assert not threads_of(walks)
+    assert "gather" not in emit(all_ready(walks, CPU_PASSES))
+
+
+LEFT = {
+    "much is computed": walk(step="f32.exp (s + xs[at[off[i] + q]])"),
+    "nothing is gathered": walk(step="s * 0.5 + 1"),
+    "the address is carried": walk(start="s = 0", step="at[s]"),
+    "all rows are as long": walk(bound="len", step="s + xs[at[i * len + q]]"),
+    "the next row is one longer": walk(bound="i", step="s + xs[i + q]"),
+    "a column": walk(step="s + xs[q * n + i]"),
+    "a search": """entry f [n][m] (xs: [n]f32) (ys: [m]f32) =
+       map (\\y -> (loop (a, b) = (0, n) while a < b do
+         let k = (a + b) / 2 in if xs[k] < y then (k + 1, b) else (a, k)).0) ys""",
+    "computing until it is done": """entry f [n] (xs: [n]f32) =
+       map (\\x -> loop y = x while y * y > 2 do 0.5 * (y + x / y)) xs""",
+    "as far as all others": """entry f [n][m] (stop: i64) (xs: [m]f32) (at: [n]i64) =
+       map (\\a -> (loop (k, s) = (0, 0f32) while k < stop do (k + 1, s + xs[a + k])).1) at""",
+}
+
+
+@pytest.mark.parametrize("text", LEFT.values(), ids=LEFT.keys())
+def test_lanes_keep_the_rest(text: str) -> None:
+    kernels = kernels_of(text)
+    assert threads_of(kernels)
+    assert all(one_by_one(kernel) == kernel for kernel in kernels)
+
+
+def test_reduced_threads_take_turns() -> None:
+    text = "entry f [n] (next: [n]i64) = i64.sum (map (\\a -> loop k = a while next[k] != k do next[k]) next)"
+    kernels = kernels_of(text)
+    taken = [new for kernel in kernels if (new := one_by_one(kernel)) != kernel]
+    assert taken
+    assert not any(isinstance(stm, BlockReduce) for kernel in taken for stm in statements(kernel.body))
+
+
+def test_many_rows_in_several_blocks() -> None:
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(0, 9, 10_000)
+    first, xs = rng.integers(0, 1000, 10_000), rng.integers(-1000, 1000, 1010).astype(np.int16)
+    (sums,) = soac.compile(TAKEN["rows by list"]).call("f", [first, sizes, xs])
+    assert np.array_equal(sums, [xs[a : a + k].sum(dtype=np.int16) for a, k in zip(first, sizes, strict=True)])
