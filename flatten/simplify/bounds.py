@@ -391,6 +391,19 @@ def counting(bound: Atom, env: Env) -> Range:
     return Range(0, (linear(bound, env),))
 
 
+def counting_from(start: Atom, count: Atom, env: Env) -> Range:
+    """The range of an index that counts on from a number: up to a size, where the count is what is left of that."""
+    (base, offset), (rest, more) = linear(start, env), linear(count, env)
+    apart = _difference(rest, env) if rest is not None else None
+    if apart is None or base is None or not _keeps_range(base, offset, env):
+        return NOTHING_KNOWN
+    (limit, room), (taken, less) = apart[0], linear(Var(apart[1]), env)
+    low = env.range_of(base).low
+    if taken != base or low is None or low + offset < 0 or limit is None or not _keeps_range(limit, room, env):
+        return NOTHING_KNOWN
+    return Range(low + offset, ((limit, room + more + offset - less),))
+
+
 def assume(cond: Atom, truth: bool, env: Env) -> dict[Name, Range]:
     """Notes what follows from `cond` being `truth`; gives the ranges that were known before, to be put back."""
     before: dict[Name, Range] = {}

@@ -35,7 +35,7 @@ from ...ir.rename import substitute_lambda
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
 from ..aliasing.classes import note_sharing, overwritten_in
 from ..aliasing.fresh import is_own
-from .bounds import counting
+from .bounds import counting, counting_from
 from .cse import same_function
 from .env import Env, Frame, is_one, is_zero, with_certs
 from .views import is_whole, whole
@@ -111,6 +111,8 @@ def note_inputs(soac: Soac, env: Env) -> None:
                 env.ranges[param.name] = counting(count, env)
                 if prim is Prim.I64:
                     env.counters[param.name] = env.here
+            case Stm(exp=Iota(count, start, step, Prim.I64)) if is_one(step):
+                env.ranges[param.name] = counting_from(start, count, env)
             case _:
                 pass
 

@@ -45,6 +45,12 @@ def joined(stms: Stms, nest: Nest, point: KVar, values: Environment, fresh: Fres
     return None if points is None else points.stms
 
 
+def joined_apart(stms: Stms, nest: Nest, point: KVar, values: Environment, fresh: Fresh) -> Stms | None:
+    """As `joined`, if what is written is touched by the thread of its place alone."""
+    points = _points(stms, nest, point, values, fresh)
+    return points.stms if points is not None and points.stored and points.are_apart else None
+
+
 def _points(stms: Stms, nest: Nest, point: KVar, values: Environment, fresh: Fresh) -> _Points | None:
     if not all(isinstance(one, KLet | Store | KIf | For | kir.Declare | kir.Assign) for one in statements(stms)):
         return None
@@ -147,14 +153,14 @@ class _Joiner:
         if any(names(width) & inside or width.prim is not Prim.I64 for _, width in nest):
             return None
         point = self.fresh("t")
-        found = _points(body, nest, point, self.values, self.fresh)
-        if found is None or not found.stored or not found.are_apart:
+        found = joined_apart(body, nest, point, self.values, self.fresh)
+        if found is None:
             return None
         out: list[KStm] = []
         (_, count), *others = nest
         for _, width in others:
             count = self.new.let(out, Op.MUL, count, self.natural(out, width))
-        return (*out, Threads(point, i64(0), count, found.stms))
+        return (*out, Threads(point, i64(0), count, found))
 
     def natural(self, out: list[KStm], width: Operand) -> Operand:
         """A number of indices that is not negative."""

@@ -89,9 +89,22 @@ class Middle:
             case _:
                 return (map_operands(stm, self.read),)
 
-    def unchecked(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
-        """Without the checks that every thread makes of what is known before the loop, or counts with the index."""
-        return tuple(stm for stm in stms if not (isinstance(stm, kir.BoundsCheck) and self.holds(stm.index, stm.size)))
+    def unchecked(self, stms: Iterable[KStm], inside: bool = False) -> tuple[KStm, ...]:
+        """Without the checks of what counts with the index, and of what is known before the loop if every thread makes
+        them, not those `inside` of a branch."""
+        out: list[KStm] = []
+        for stm in stms:
+            match stm:
+                case kir.BoundsCheck(index, size) if not (inside and self.is_outside(index)) and self.holds(
+                    index, size
+                ):
+                    continue
+                case kir.For() | kir.KWhile() | KIf():
+                    there = inside or isinstance(stm, KIf)
+                    out.append(with_children(stm, [self.unchecked(inner, there) for inner in children(stm)]))
+                case _:
+                    out.append(stm)
+        return tuple(out)
 
     def holds(self, index: Operand, size: Operand) -> bool:
         """Whether `0 <= index < size` in the middle; what this needs is noted."""
@@ -249,6 +262,8 @@ class Whole(Middle):
         the first end, another one the last; that no index is behind that becomes a condition of the cut where it is to
         be expected: of a clamp of the index or of one before it, of a comparison of one before it."""
         k = self.offsets[x]
+        if op not in MIRRORED:
+            return None
         if isinstance(u, Const):
             above, below = k - int(u.value), -1
         else:

@@ -16,6 +16,7 @@ from .forward_stores import forward_stores
 from .hoist_invariants import hoist_invariants
 from .if_convert import if_convert
 from .interleave_rows import interleave_rows
+from .join_channels import join_channels
 from .join_rows import join_rows
 from .join_writes import join_writes
 from .narrow_argreduce import narrow_argreduce
@@ -53,6 +54,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
         ("split-residues", split_residues),
         ("split-at-multiples", split_at_multiples),
         ("peel-boundaries", peel_boundaries),
+        ("join-channels", join_channels),
         ("if-convert", if_convert),
         ("narrow-argreduce", narrow_argreduce),
         ("narrow-divisions", narrow_divisions),

@@ -1,6 +1,6 @@
 """Thread loops whose index is divided by a small constant: the elements of each quotient together.
 
-    threads i in lo..hi { .. (i + c) / m .. (i + c) % m .. }
+    threads i in lo..hi { .. (i + c) / m .. (i + c) % m .. }                             or k*i + c, or shifts and masks
       ⟶  threads q in ⌈(lo + c)/m⌉ .. ⌊(hi + c)/m⌋ { the body for i = q*m - c, for i = q*m - c + 1, .., each remainder }
           for i in what is left at both ends { as it was }
 
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ...ir.ops import Op, can_fail, result_type
-from ...ir.polynomials import atom, sub
+from ...ir.polynomials import ZERO, divided, sub
 from ...ir.records import dataclass
 from ...ir.scalar import apply
 from ...ir.scalar import constant as constant_of
@@ -43,6 +43,8 @@ MOST_PARTS = 8
 """The largest divisor."""
 LEAST_QUOTIENTS = 4
 """Of a loop that is worth it."""
+MOST_TIMES = 64
+"""What the index is multiplied with at most."""
 NEAR = 1 << 20
 """How far numbers that are divided may lie apart."""
 MOST = 240
@@ -59,12 +61,30 @@ def split_residues(kernel: Kernel) -> Kernel:
 
 @dataclass(frozen=True, slots=True)
 class _Division:
-    """The index and `shift` more, divided by `by`: the quotient, or the remainder."""
+    """`factor` times the index and `shift` more, divided by `by`: the quotient, or the remainder."""
 
+    factor: int
     shift: Poly
     by: int
     quotient: bool
     signed: bool
+
+
+def _divides(op: Op, by: int) -> bool:
+    """Whether an operation divides by a small number, as shifts and masks do."""
+    match op:
+        case Op.SHR:
+            return 0 < by < MOST_PARTS.bit_length()
+        case Op.AND:
+            return 0 < by < MOST_PARTS and not by & (by + 1)
+        case _:
+            return op in DIVISIONS and 2 <= by <= MOST_PARTS
+
+
+def _division(op: Op, factor: int, shift: Poly, by: int) -> _Division:
+    """What such an operation is."""
+    by = {Op.SHR: 1 << by, Op.AND: by + 1}.get(op, by)
+    return _Division(factor, shift, by, op in (Op.DIV, Op.QUOT, Op.SHR), op in (Op.QUOT, Op.REM))
 
 
 class _Parts(LoopSplitter):
@@ -76,7 +96,8 @@ class _Parts(LoopSplitter):
         parts = max((one.by for one in found.values()), default=0)
         if not parts or not self.pays(stm, found, parts):
             return (stm,)
-        first = next(iter(found.values())).shift
+        times = max(one.factor for one in found.values())
+        first = next(iter(found.values())).shift if times == 1 else ZERO
         near = {var: moved for var, one in found.items() if (moved := as_constant(sub(one.shift, first))) is not None}
         if (
             len(near) < len(found)
@@ -86,8 +107,8 @@ class _Parts(LoopSplitter):
             return (stm,)
         code = PolyCode(self.prims, lambda base: self.name(base, Prim.I64))
         shift = code.value(first)
-        lowest = max((-near[var] for var, one in found.items() if one.signed), default=-FAR)
-        good = self.guard(code, stm, shift, parts, lowest)
+        lowest = max((-(near[var] // one.factor) for var, one in found.items() if one.signed), default=-FAR // times)
+        good = self.guard(code, stm, shift, parts, lowest, FAR // times)
         cut = PolyCode(self.prims, lambda base: self.name(base, Prim.I64))
         low = cut.let(Op.DIV, cut.let(Op.ADD, cut.let(Op.ADD, stm.lo, shift), i64(parts - 1)), i64(parts))
         high = cut.let(Op.DIV, cut.let(Op.ADD, stm.hi, shift), i64(parts))
@@ -105,11 +126,11 @@ class _Parts(LoopSplitter):
         values, found = self.values.copy(), dict[KVar, _Division]()
         for one in statements(stm.body):
             match one:
-                case KLet(var, KOp(op, Prim.I64, (x, Const(_, int(by))))) if op in DIVISIONS and 2 <= by <= MOST_PARTS:
-                    shift = sub(values.of(x), atom(stm.index.name))
-                    if all(name in self.prims and name not in inside for names, _ in shift for name in names):
-                        signed = op in (Op.QUOT, Op.REM)
-                        found[var] = _Division(shift, by, op in (Op.DIV, Op.QUOT), signed)
+                case KLet(var, KOp(op, Prim.I64, (x, Const(_, int(by))))) if _divides(op, by):
+                    factor, shift = divided(values.of(x), stm.index.name)
+                    times, used = as_constant(factor) or 0, {name for monomial, _ in shift for name in monomial}
+                    if used <= self.prims.keys() - inside and 1 <= times <= (1 if used else MOST_TIMES):
+                        found[var] = _division(op, times, shift, by)
                 case _:
                     pass
             if isinstance(one, KLet):
@@ -129,12 +150,12 @@ class _Parts(LoopSplitter):
                     return True
         return any(one.by & (one.by - 1) for one in found.values())
 
-    def guard(self, code: PolyCode, stm: Threads, shift: Operand, parts: int, least: int) -> Operand:
+    def guard(self, code: PolyCode, stm: Threads, shift: Operand, parts: int, least: int, most: int) -> Operand:
         """Whether nothing wraps, the loop is long, and the first is at least `least`, so that what is truncated is not
         negative."""
         low, high = code.let(Op.ADD, stm.lo, shift), code.let(Op.ADD, stm.hi, shift)
         length = code.let(Op.SUB, stm.hi, stm.lo)
-        within = (i64(least), low), (high, i64(FAR)), (i64(LEAST_QUOTIENTS * parts), length)
+        within = (i64(least), low), (high, i64(most)), (i64(LEAST_QUOTIENTS * parts), length)
         return self.all_hold(code, within, TRUE)
 
     def copies(
@@ -154,10 +175,10 @@ class _Parts(LoopSplitter):
         for rest in range(parts):
             known: dict[Operand, Operand] = {stm.index: code.let(Op.ADD, start, i64(rest))}
             for var, one in found.items():
-                whole, part = divmod(rest + near[var], one.by)
+                whole, part = divmod(one.factor * rest + near[var], one.by)
                 known[var] = i64(part)
                 if one.quotient:
-                    key = (parts // one.by, whole)
+                    key = (one.factor * parts // one.by, whole)
                     if key not in quotients:
                         quotients[key] = code.let(Op.ADD, code.let(Op.MUL, q, i64(key[0])), i64(whole))
                     known[var] = quotients[key]

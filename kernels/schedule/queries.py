@@ -16,6 +16,11 @@ def has_soac(body: Body) -> bool:
     return any(isinstance(e, (core.Screma, core.Scatter, core.Hist)) for e in all_exps(body))
 
 
+def gives_arrays(exp: core.SegMap) -> bool:
+    """Whether a point has arrays as results."""
+    return any(t.shape for t in exp.ret)
+
+
 def has_loop(body: Body) -> bool:
     """Does a body hold a loop?"""
     return any(isinstance(e, core.Loop) for e in all_exps(body))

@@ -168,7 +168,7 @@ def parted(w: Writer) -> str:
     t, n, by = w.type(), w.size(), w.number(2, 8)
     w.array(t, n)
     w.scalar(w.number(-9, 9))
-    at, beside = w.pick("(i + c)", "i", "(i + 3)"), w.pick("(i + c)", "i")
+    at, beside = w.pick("(i + c)", "i", "(i + 3)", "(3 * i - 4)"), w.pick("(i + c)", "i", "(5 * i)")
     divides, leaves = w.pick("/", "//"), w.pick("%", "%%")
     read = w.pick("xs[near]", "if r == 0 then xs[near] else xs[n - 1 - i]")
     near = "i64.min (n - 1) (i64.abs k)"
@@ -268,6 +268,20 @@ def interleaved(w: Writer) -> str:
     loads = " ".join(f"let x{j} = xs[{k} * i + {j}]" for j in range(k))
     element = w.element(t, *(f"x{j}" for j in range(k)))
     return f"entry main [m] (xs: [m]{t}) = let n = m / {k} in tabulate n (\\i -> {loads} in {element})"
+
+
+def channels(w: Writer) -> str:
+    """Points of a few elements that are computed alike, of neighbouring points; or nearly alike."""
+    t, n, m, k = w.type(), w.size(SMALL), w.size((*SMALL, 33)), w.number(2, 4)
+    w.array(t, n, m, k)
+    a, b, width, row = w.number(0, 2), w.number(1, 2), w.pick(k, "k"), w.pick("i", "i64.min (n - 1) (i + 1)")
+    x = w.pick(f"xs[i, i64.max 0 (j - {a}), c]", f"(if j < {a} then {w.number(0, 3)} else xs[i, j - {a}, c])")
+    y = w.pick(*3 * (f"xs[{row}, i64.min (m - 1) (j + {b}), c]",), "xs[i, j, 0]", f"xs[i, j, {k - 1} - c]")
+    e = w.element(t, "x", "y")
+    e = w.pick(e, e, f"if x > y then {e} else x", f"if c == 1 then {e} else x", f"if i > 0 then {e} else x")
+    size = "[k]" if width == "k" else ""
+    cell = f"let x = {x} let y = {y} in {e}"
+    return f"entry main [n][m]{size} (xs: [n][m][{width}]{t}) = tabulate_3d n m {width} (\\i j c -> {cell})"
 
 
 def codes(w: Writer) -> str:
@@ -390,6 +404,7 @@ WRITERS: dict[str, Callable[[Writer], str]] = {
     "split-residues": parted,
     "split-at-multiples": wrapped,
     "peel-boundaries": neighbours,
+    "join-channels": channels,
     "if-convert": branches,
     "narrow-argreduce": places,
     "narrow-divisions": remainders,

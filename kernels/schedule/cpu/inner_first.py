@@ -4,13 +4,15 @@
     ⟶  t = segmap (i < n, j < m) { redomap .. }
         segred (i < n, j < m) ⊙ { g(t[i, j], b[i, j]) }
 
-`t` has an element for each point. It is worth that in two cases:
+`t` has an element for each point. It is worth that in three cases:
 
     a product      whose elements, or what becomes of them, are results too, so that there is memory of that size
                    anyway: as a map it has panels, or rows that pass by
     rows           of which each point reduces one, and then calls a function or has an operator that chooses. In one
                    loop each row would end with a sum across its lanes, and with a function of one point; a map has
                    rows side by side or in lanes, and what follows has lanes over the points
+    triangles      rows whose length is counted by the point (pairs of i and the j behind it). With lanes over the
+                   points each group would take as many steps as its longest row, under masks
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from ....ir.core import Body, Fix, Param, Stm
 from ....ir.ops import EXPENSES, Expense, Op
 from ....ir.records import dataclass
 from ....ir.traverse import all_exps, free_in_body, free_in_stm
-from ....ir.types import Atom, Name, Var, i64
+from ....ir.types import Atom, Name, Prim, Var, i64
 from ..host_builder import FALSE, TRUE
 from ..table import Segop, Table, run
 from .packed_panels import LEAST_COLUMNS, can_pack, needed
@@ -40,7 +42,8 @@ MOST_SUMS = 4
 @dataclass(frozen=True, slots=True)
 class InnerFirst:
     """The map of what points reduce, by the name of each array of its results, and the reduction of the rest. Whether
-    it is a product whose elements are kept, and whether points reduce rows and then take long."""
+    it is a product whose elements are kept, and whether points reduce rows and then take long, or rows whose length
+    they count."""
 
     pat: tuple[Param, ...]
     inner: core.SegMap
@@ -66,13 +69,26 @@ def inner_first(s: Segop[core.SegRed]) -> InnerFirst | str:
     is_product = exp.num_reds < len(s.stm.pat) and can_pack(exp.space, of_points)
     chooses = any(len(r.op.body.stms) > 1 for r in exp.reds)
     has_rows = (chooses or calls(rest)) and any(reads_row(body, stm, exp.space.indices[-1]) for stm in sums)
+    has_rows |= any(isinstance(stm.exp, core.Screma) and stm.exp.width in counted(exp) for stm in sums)
     if not is_product and not has_rows:
-        return "neither a product that is kept, nor rows before what takes long"
+        return "neither a product that is kept, nor rows before what takes long, nor rows of counted length"
     pat = tuple(Param(names.again(p.name), p.type.array_of(*exp.space.widths)) for p in kept)
     at = tuple(Fix(Var(name)) for name in exp.space.indices)
     loads = (Stm((p,), core.Index(t.name, at, True), (), (), s.stm.loc) for p, t in zip(kept, pat, strict=True))
     inner = core.SegMap(exp.level, exp.space, of_points, tuple(p.type for p in kept))
     return InnerFirst(pat, inner, replace(exp, body=Body((*loads, *rest), body.result)), is_product, has_rows)
+
+
+def counted(exp: core.SegRed) -> set[Atom]:
+    """What its points add to their index, or take it from: lengths that go up to a size."""
+    found: set[Atom] = {Var(exp.space.indices[-1])}
+    for stm in exp.body.stms:
+        match stm.exp:
+            case core.PrimOp(Op.ADD | Op.SUB | Op.MAX, Prim.I64, args) if not found.isdisjoint(args):
+                found.add(Var(stm.pat[0].name))
+            case _:
+                pass
+    return found
 
 
 def reads_row(body: Body, stm: Stm, index: Name) -> bool:

@@ -18,12 +18,13 @@ from ....ir.traverse import free_in_stm
 from ....ir.types import Atom, Const, Name, Type, Var, i64
 from ...analysis.cost import EXTENT, LANES, cost_at, lanes_of
 from ...analysis.uniformity import loops_vary
+from ...passes.join_channels import has_channels
 from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
 from ..kernel_builder import Builder, Mode, NotLowerable, Operand
 from ..own_elements import own_elements
-from ..queries import arrays_of_loops, copies_arrays, has_loop, has_soac, overwritten
+from ..queries import arrays_of_loops, copies_arrays, gives_arrays, has_loop, has_soac, overwritten
 from ..space import Chunk, bind_space, lanes_over_chunk, segment_results
 from ..table import Schedule, Segop, Table, in_memory, run
 from ..widths import copied_width, loop_bound, row_width
@@ -301,11 +302,6 @@ def can_loop_twice(s: Points) -> LanesKernel | str:
     return looped(s, 2)
 
 
-def gives_arrays(exp: core.SegMap) -> bool:
-    """Whether a point has arrays as results."""
-    return any(t.shape for t in exp.ret)
-
-
 def looped(s: Points, depth: int) -> LanesKernel | str:
     """The kernel with loops over the innermost dimensions, where these may be short; else why not."""
     if len(s.exp.space.dims) <= depth or s.spread is not None:
@@ -332,8 +328,11 @@ def are_short(s: Points, looped: LanesKernel) -> Atom:
         most = min(2 * SHORT_ROW, int((ROW_STARTS + LANES * s.lanes.cost) / (looped.cost / EXTENT)))
     elif loops_vary(looped.made.kernel.body, looped.made.facts):
         most = min(most, int((ROW_STARTS + LANES / 2 * s.lanes.cost) / (looped.cost / EXTENT)))
+    alike = not looped.flat and has_channels(looped.made.kernel)
+    least = FEW if gives_arrays(s.exp) else 2 * FEW
+    most, least = (2 * SHORT_ROW, SHORT_ROW) if alike else (most, least)
     short = h.op(Op.LT, width, i64(most), base="short")
-    return at_least(h, h.choice(short, rows, i64(0), "rows"), FEW if gives_arrays(s.exp) else 2 * FEW)
+    return at_least(h, h.choice(short, rows, i64(0), "rows"), least)
 
 
 def are_few(s: Points, _looped: LanesKernel) -> Atom:

@@ -108,6 +108,20 @@ def are_safe(place: str) -> bool:
     return all_safe(text)
 
 
+TRIANGLE = "entry main [n] (xs: [n]i64) (k: i64): []i64 = map (\\i -> i64.sum (map (\\j -> xs[{}]) ({}))) (iota n)"
+
+
+@pytest.mark.parametrize("range_", ["i..<n", "i+1..<n", "i+3..<n", "1..<n"])
+def test_what_counts_on_up_to_a_size_is_below_it(range_: str) -> None:
+    assert all_safe(TRIANGLE.format("j", range_)) == (range_ not in ("i+3..<n", "1..<n"))
+    assert not all_safe(TRIANGLE.format("j + 1", range_))
+
+
+@pytest.mark.parametrize("range_", ["i..<k", "k..<n", "i-1..<n", "i..<n+1", "i...n", "n-i..<n"])
+def test_what_counts_from_or_to_another_number_is_checked(range_: str) -> None:
+    assert not all_safe(TRIANGLE.format("j", range_))
+
+
 WINDOW = "entry main [c][h] (xs: [c][h]i64): [][]i64 = tabulate_2d (c * 9) (h - 2) (\\q i -> xs[{}, {}])"
 
 

@@ -52,6 +52,33 @@ def test_quotients_and_remainders(m: int, n: int, c: int) -> None:
     np.testing.assert_array_equal(device().run(f"trunc{m}", (np.int64(c), xs))[0][0], expected)
 
 
+MULTIPLES = """
+entry floor [n] (xs: [n]i32): [n]i32 = tabulate n (\\i ->
+  let k = ({c} * i + {d}) / {m} in xs[i64.max 0 (k % n)] * 10 + i32.i64 (({c} * i + {d}) % {m} + 3 * (i % {m})))
+entry trunc [n] (xs: [n]i32): [n]i32 = tabulate n (\\i ->
+  let k = ({c} * i + {d}) // {m} in xs[i64.abs k % n] * 10 + i32.i64 (({c} * i + {d}) %% {m}))
+entry bits [n] (xs: [n]i32): [n]i32 = tabulate n (\\i ->
+  let k = ({c} * i + {d}) >> {s} in xs[k % n] * 10 + i32.i64 (({c} * i + {d}) & ((1 << {s}) - 1)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("c", "d", "m", "s"), [(3, 0, 4, 1), (5, -7, 3, 3), (1, 2, 2, 2), (12, 100, 8, 3), (64, -3, 7, 1)]
+)
+def test_multiples_of_the_index(c: int, d: int, m: int, s: int) -> None:
+    compiled = compile_core(compile_text(MULTIPLES.format(c=c, d=d, m=m, s=s), "multiples.soac"), Mode.FULL, CPU)
+    assert all(split_residues(kernel) != kernel for kernel in compiled.host.kernels)
+    device = Executable.build(compiled.host, compiled.flat.functions)
+    for n in (1, 7, 40, 301):
+        xs, x, i = np.arange(3, n + 3, dtype=np.int32), c * np.arange(n) + d, np.arange(n)
+        expected = xs[np.maximum(0, x // m % n)] * 10 + x % m + 3 * (i % m)
+        np.testing.assert_array_equal(device.run("floor", (xs,))[0][0], expected)
+        expected = xs[np.abs(np.trunc(x / m).astype(int)) % n] * 10 + np.fmod(x, m)
+        np.testing.assert_array_equal(device.run("trunc", (xs,))[0][0], expected)
+        expected = xs[(x >> s) % n] * 10 + (x & ((1 << s) - 1))
+        np.testing.assert_array_equal(device.run("bits", (xs,))[0][0], expected)
+
+
 @pytest.mark.parametrize("m", PARTS)
 def test_an_index_beyond_the_last_fails(m: int) -> None:
     for n in (0, 1, 40):

@@ -27,6 +27,8 @@ entry nearest [m][n] (xs: [m][n]f64) (ys: [m]f64) (w: [n]f64): (f64, i64) =
   in reduce_comm nearer (f64.inf, m) (zip (map2 (\\x y -> f64.abs (dot x w - y)) xs ys) (iota m))
 entry batches [k][m][n] (xss: [k][m][n]f64) (_ys: [m]f64) (w: [n]f64): [k]f64 =
   map (\\xs -> f64.sum (map (\\x -> f64.exp (dot x w)) xs)) xss
+entry pairs [m] (ys: [m]f64): f64 =
+  f64.sum (map (\\i -> f64.sum (map (\\j -> f64.abs (ys[i] - ys[j])) (i+1..<m))) (iota m))
 """
 
 
@@ -52,6 +54,8 @@ def test_results(program: soac.Program, m: int, n: int) -> None:
     far, place = program.nearest(xs, ys, w)
     assert place == np.argmin(abs(z - ys))
     assert np.isclose(far, abs(z - ys).min())
+    pairs = abs(ys[:, None] - ys)
+    assert np.isclose(program.pairs(ys), pairs.sum() / 2)
     batches = np.stack([xs, -xs, 2 * xs])
     assert np.allclose(program.batches(batches, ys, w), np.exp(batches @ w).sum(1))
 
@@ -63,13 +67,16 @@ PRODUCT = "map (\\x -> map (\\y -> f64.sum (map2 (*) x y)) xs) xs"
     ("mode", "body", "first"),
     [
         (Mode.OUTER, "f64 = f64.sum (map (\\x -> f64.exp (f64.sum (map2 (*) x w))) xs)", True),
+        (Mode.OUTER, "f64 = f64.sum (map (\\i -> f64.sum (map (\\j -> w[i] * w[j]) (i+1..<n))) (iota n))", True),
+        (Mode.OUTER, "f64 = f64.sum (map (\\i -> f64.sum w[:i]) (iota n))", True),
+        (Mode.OUTER, "f64 = f64.sum (map (\\i -> f64.sum w[:i % 4]) (iota (n / 4 * 4)))", False),
         (Mode.OUTER, "f64 = f64.sum (map (\\x -> 2 * f64.sum (map2 (*) x w)) xs)", False),
         (Mode.OUTER, "f64 = f64.sum (map (\\x -> f64.exp (f64.product (map2 (*) w w) * x[0])) xs)", False),
         (Mode.OUTER, "f64 = f64.sum (map (\\x -> f64.exp (f64.sum (scan (+) 0 x))) xs)", False),
         (Mode.INCREMENTAL, f"([m][m]f64, [m]f64) = let zs = {PRODUCT} in (zs, map f64.minimum zs)", True),
         (Mode.INCREMENTAL, f"[m]f64 = map f64.minimum ({PRODUCT})", False),
     ],
-    ids=["function", "cheap", "no-row", "scan", "kept-product", "product"],
+    ids=["function", "triangle", "prefixes", "few", "cheap", "no-row", "scan", "kept-product", "product"],
 )
 def test_applies(mode: Mode, body: str, first: bool) -> None:
     considered: list[Considered] = []
