@@ -28,9 +28,10 @@ from ..space import OPEN, Chunk, bind_space, chunk_of, lanes_over_chunk, segment
 from ..table import Schedule, Segop, Table, in_memory, run
 from ..widths import copied_width, loop_bound, row_width
 from .columns import with_columns
+from .factors import needed
 from .few_points import FEW_POINTS, most_alone
 from .lanes_kernel import LanesKernel, chunk_length, first_chunk, launch_lanes, sized
-from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels, needed
+from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels
 from .points_as_they_lie import Joined, joined_kernel, launch_joined
 from .rows_of_sums import loops_over_sums, most_elements
 from .rows_side_by_side import is_large, launch_rows, matrix_of_rows
@@ -115,9 +116,8 @@ def reduction_of(
         return Reduced(reduction, (), None)
     pat = tuple(Param(names.again(p.name), p.type.array_of(*s.exp.space.widths)) for p in stm.pat)
     at = tuple(Fix(Var(name)) for name in s.exp.space.indices)
-    loads = (
-        Stm((p,), core.Index(array.name, at, True), (), (), stm.loc) for p, array in zip(stm.pat, pat, strict=True)
-    )
+    pairs = zip(stm.pat, pat, strict=True)
+    loads = (Stm((p,), core.Index(array.name, at, True), (), (), stm.loc) for p, array in pairs)
     wanted = [a.name for a in body.result if isinstance(a, Var)]
     rest = [other for other in needed(body, wanted, [stm]) if other is not stm]
     return Reduced(reduction, pat, replace(s.exp, body=Body((*loads, *rest), body.result)))

@@ -14,7 +14,7 @@ from ....ir.types import Atom, Name, Prim, Type, Var, i64
 from ..kernel_builder import Builder, Mode, Operand
 from ..space import segment_results
 from ..statements import gen_stm
-from .packed_panels import dependents
+from .factors import dependents
 
 SHORT_ROW, SHORT_BYTES, ENDED_BYTES = 8, 40, 128
 """Rows of fewer elements leave most lanes idle; of this many bytes that they read and write, twice as many elements at
