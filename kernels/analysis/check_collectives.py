@@ -102,7 +102,7 @@ def check_collectives(
     if threads % warp:
         part = f"box ({warp}): a warp, {warp} threads"
         walk.report(scope, f"block of {threads} threads", "the last warp is not full", part)
-    for var in (kernel.block, *kernel.scalars):
+    for var in (kernel.block, kir.GROUP, *kernel.scalars):
         walk.bind(scope, var, False)
     for array in kernel.arrays:
         scope.arrays.add(array)

@@ -25,12 +25,13 @@ LONG = 8.0
 def launch_work(kernel: Kernel, blocks: int, numbers: Mapping[KVar, int]) -> float:
     """The work of a launch of `blocks` like the first one, with these values of integer scalars."""
     largest = float(max((EXTENT, *numbers.values())))
-    return blocks * _Work({kernel.block: 0, **numbers}, largest).of(kernel.body)
+    return blocks * _Work({kernel.block: 0, kir.GROUP: LANES, **numbers}, largest).of(kernel.body)
 
 
 @dataclass(slots=True)
 class _Work:
-    """`values`: the integers that are known so far; `unknown`: the steps of other loops."""
+    """`values`: the integers that are known so far, of a counter the middle one; `unknown`: the steps of loops whose
+    bounds are not known."""
 
     values: dict[KVar, int]
     unknown: float
@@ -45,8 +46,9 @@ class _Work:
                 if value is not None:
                     self.values[var] = value
                 return 1.0 if not isinstance(rhs, kir.KOp) or is_short(rhs.op) else LONG
-            case kir.For(_, bound):
+            case kir.For(index, bound):
                 steps = self.steps(bound)
+                self.values[index] = max(0, int(steps) - 1) // 2
             case kir.KWhile():
                 steps = self.unknown
             case kir.Threads(_, lo, hi) | kir.BlockReduce(_, _, lo, hi) | kir.BlockScan(_, _, _, lo, hi):

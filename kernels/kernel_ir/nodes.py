@@ -462,3 +462,7 @@ SMALL = 256
 FAR = KVar("far", Prim.BOOL)
 """Whether results are too large for the caches: by the host, the last scalar of a launch. No other scalar has a name
 without a number."""
+
+GROUP = KVar("group", Prim.I64)
+"""How many threads of a loop run at once, on a CPU: known when code is made for a processor, and a number on which no
+result depends, such as the width of what is packed for them. Any kernel may use it."""

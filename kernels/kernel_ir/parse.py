@@ -52,7 +52,7 @@ class _Reader:
     """The tokens, and the variables and arrays by name."""
 
     source: Scanner
-    variables: dict[str, KVar] = field(default_factory=dict)
+    variables: dict[str, KVar] = field(default_factory=lambda: {kir.GROUP.name: kir.GROUP})
     arrays: dict[str, KArray] = field(default_factory=dict)
 
     def took(self, *tokens: str) -> bool:

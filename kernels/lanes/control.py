@@ -177,7 +177,7 @@ def for_loop(e: Lanes, stm: For, run: Run) -> None:
     limits = () if isinstance(bound, Uniform) else vectors(e, bound)
     counter = code.slot(t, 8)
     code.do(f"store {t} 0, ptr {counter}")
-    with code.loop("for", "do", "done", scatters(stm)) as test:
+    with code.loop("for", "do", "done", scatters(stm), unroll=stm.unroll if e.mask is None else 1) as test:
         i = code.op(f"load {t}, ptr {counter}")
         e.env[stm.index.name] = Uniform(prim, i)
         if isinstance(bound, Uniform):
@@ -274,6 +274,7 @@ def thread_loop(
     position, last = _thread_range(e, index, lo, hi)
     first = e.code.op(f"load {llvm_type(index.prim)}, ptr {position}")
     count = int(hi.value) - int(lo.value) if isinstance(lo, Const) and isinstance(hi, Const) else None
+    count = e.lanes if e.begins.get(hi) == lo else count
     e.in_threads = True
     if begins is not None:
         count = None

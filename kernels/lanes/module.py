@@ -21,7 +21,7 @@ from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..analysis.uniformity import dead_after, find_facts
 from ..kernel_ir.execution import written_arrays
-from ..kernel_ir.nodes import KArray, Kernel
+from ..kernel_ir.nodes import GROUP, KArray, Kernel
 from ..kernel_ir.values import symbol_of
 from ..llvm.convert import from_memory
 from ..llvm.text import Code, Module, llvm_type, memory_type
@@ -104,6 +104,7 @@ def _bind_parameters(e: Lanes) -> str:
     for k, array in enumerate(e.kernel.arrays):
         e.places[array] = Place(f"%a{k}", 0, None)
         listed.append(f"ptr{'' if array in over else ' noalias'}{'' if array in written else ' readonly'} %a{k}")
+    e.env[GROUP.name] = Uniform(GROUP.prim, str(e.width * e.unroll))
     for k, var in enumerate(e.kernel.scalars):
         e.env[var.name] = Uniform(var.prim, f"%x{k}")
         listed.append(f"{llvm_type(var.prim)} %x{k}")

@@ -9,6 +9,7 @@ from ..analysis import uniformity
 from ..analysis.uniformity import Across, Affine, of_operation
 from ..kernel_ir.kept_stores import kept_stores
 from ..kernel_ir.nodes import (
+    GROUP,
     Alloc,
     Assign,
     AsyncCopy,
@@ -125,6 +126,8 @@ def statement(e: Lanes, stm: KStm) -> None:
             quotient = by_uniform(e, operand(e, x), operand(e, y))
             e.env[var.name] = value_of(e, stm.rhs) if quotient is None else quotient
         case KLet(var, rhs):
+            if isinstance(rhs, KOp) and rhs.op is Op.ADD and rhs.args[1] == GROUP:
+                e.begins[var] = rhs.args[0]
             e.env[var.name] = value_of(e, rhs)
         case Declare():
             declare(e, stm)

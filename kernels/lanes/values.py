@@ -123,7 +123,8 @@ class Lanes:
     (`passes/nontemporal_stores.py`), `streamed`: has one been; `in_place`: those that are read and written;
     `quotients`: divisions by products (`uniform_division.py`); `rest`: the
     mask of the last threads of a loop, fewer than lanes, and their number (`row_ends.py`); `windows`, `runs`: what is
-    known of indices, by their texts; `tables`: what is looked up in registers; `counted`: lanes of a peeled loop."""
+    known of indices, by their texts; `tables`: what is looked up in registers; `counted`: lanes of a peeled loop;
+    `begins`: of variables that are GROUP more than another, that one."""
 
     code: Code
     kernel: Kernel
@@ -146,6 +147,7 @@ class Lanes:
     windows: dict[tuple[str, ...], Window] = field(default_factory=dict[tuple[str, ...], Window])
     runs: dict[tuple[str, ...], tuple[Run, ...]] = field(default_factory=dict[tuple[str, ...], tuple[Run, ...]])
     counted: Counted | None = None
+    begins: dict[Operand, Operand] = field(default_factory=dict["Operand", "Operand"])
     tables: dict[KArray, Table] = field(default_factory=dict["KArray", "Table"])
     found: Mapping[str, Interval] | None = None
     env: dict[str, LaneValue | Slot] = field(default_factory=dict)

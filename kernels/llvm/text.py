@@ -139,12 +139,14 @@ class Code:
         self.starts[name] = len(self.lines)
         self.lines.append(f"{name}:")
 
-    def jump(self, target: str, scalar: bool = False) -> None:
-        """Jumping back makes a loop; with `scalar`, one that LLVM is not to vectorise. Innermost loops begin at a line
-        of the cache: a few instructions that lie across two take up to twice as long."""
+    def jump(self, target: str, scalar: bool = False, unroll: int = 1) -> None:
+        """Jumping back makes a loop; with `scalar`, one that LLVM is not to vectorise; `unroll`: turns that are code of
+        their own. Innermost loops begin at a line of the cache: a few instructions that lie across two take up to twice
+        as long."""
         start = self.starts.get(target, len(self.lines))
         long, inner = len(self.lines) - start > LONG_BODY, self.looped < start < len(self.lines)
-        hints = [NOT_IN_VECTORS] * scalar + [NOT_UNROLLED] * long + [ALIGNED] * inner
+        rounds = [f'!{{!"llvm.loop.unroll.count", i32 {unroll}}}'] if unroll > 1 else [NOT_UNROLLED] * long
+        hints = [NOT_IN_VECTORS] * scalar + rounds + [ALIGNED] * inner
         self.looped = len(self.lines) if target in self.starts else self.looped
         self.do(f"br label %{target}" + (f", !llvm.loop {self.module.loop(*hints)}" if hints else ""))
 
@@ -156,10 +158,11 @@ class Code:
 
     @contextmanager
     def loop(
-        self, head: str, body: str, end: str, scalar: bool = False, once: bool = False
+        self, head: str, body: str, end: str, scalar: bool = False, once: bool = False, unroll: int = 1
     ) -> Iterator[Callable[[str], None]]:
         """A loop, whose labels have these names: what is written inside comes to a test, which what this gives writes
-        of a condition, and goes on with the body. `scalar` as in `jump`; with `once` there is one turn at most."""
+        of a condition, and goes on with the body. `scalar` and `unroll` as in `jump`; with `once` there is one turn at
+        most."""
         head, body, end = map(self.fresh, (head, body, end))
 
         def test(cond: str) -> None:
@@ -169,7 +172,7 @@ class Code:
         self.jump(head)
         self.label(head)
         yield test
-        self.jump(end if once else head, scalar)
+        self.jump(end if once else head, scalar, unroll)
         self.label(end)
 
     def slot(self, type_: str, align: int = 64) -> str:

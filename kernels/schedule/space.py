@@ -68,7 +68,7 @@ def chunk_of(length: int) -> Chunk:
 OPEN_LENGTH, OPEN_LESS = KVar("chunk", Prim.I64), KVar("less", Prim.I64)
 OPEN = Chunk(OPEN_LENGTH, OPEN_LESS)
 """A chunk whose length is decided when the kernel is there (`closed`), or by the host. No other variable has a name
-without a number but `FAR`."""
+without a number but `FAR` and `GROUP`."""
 
 
 def closed(body: tuple[KStm, ...], length: int) -> tuple[KStm, ...]:

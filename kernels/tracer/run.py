@@ -23,7 +23,7 @@ from ...ir.machine import WARP
 from ..devices.cpu.executable import Executable
 from ..devices.host_runner import compile_host
 from ..host_ir.nodes import HostProgram
-from ..kernel_ir.nodes import KArray, Kernel
+from ..kernel_ir.nodes import GROUP, KArray, Kernel
 from ..passes.pipeline import CUDA_PASSES, ready
 from .closures import Traced, run_block, traced
 from .device import Shadows, TracingDevice
@@ -161,6 +161,7 @@ def trace_kernel(
     `defined`: for each array, which elements hold a value (1-D, changed in place); None: all. Raises KernelFailure."""
     threads = settings.warp if kernel.collective is Level.WARP else settings.threads
     t = traced(kernel, Machine(threads, settings.warp), settings.drop, for_threads)
+    t.env[GROUP.name] = threads
     t.env.update((var.name, value) for var, value in zip(kernel.scalars, scalars, strict=True))
     for array, values, known in zip(kernel.arrays, arrays, defined or [None] * len(arrays), strict=True):
         track = Track(array.name, known)

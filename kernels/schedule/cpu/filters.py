@@ -30,7 +30,7 @@ from ..soacs import is_simple, k_lambda, neutral_of, put
 from ..space import bind_segment, output, row_of
 from ..statements import gen_body
 from ..table import Schedule, Segop
-from .packed_panels import needed
+from .factors import needed
 from .segscan import Chain, carry_of, chain_of, combined, hand_on, link_of, number_of, reduced, scanned_in
 
 # ---- which scans are filters ----------------------------------------------------------------------------------------

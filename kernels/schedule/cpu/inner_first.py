@@ -27,7 +27,8 @@ from ....ir.traverse import all_exps, free_in_body, free_in_stm
 from ....ir.types import Atom, Name, Prim, Var, i64
 from ..host_builder import FALSE, TRUE
 from ..table import Segop, Table, run
-from .packed_panels import LEAST_COLUMNS, can_pack, needed
+from .factors import needed
+from .packed_panels import LEAST_COLUMNS, can_pack
 from .segmap import SEGMAP
 from .segred import are_short, rows_of
 from .streamed_rows import LARGE

@@ -2,27 +2,31 @@
 
     block = (rows i0 .. i0 + G·R, chunk of j):
       for each reduction of the body, for k0 in steps of DEPTH:
-        panel[k, j] = b(k0 + k, j)                                     for all k < DEPTH, j in the chunk
-        for each R rows: threads j { acc_r = sums[i0+r, j]; loop k { acc_r ⊕= f(a(i0+r, k0+k), panel[k, j]) }; .. }
+        columns[k, j] = b(k0 + k, j)                                   for all k < DEPTH, j in the chunk
+        for each PITCH rows:
+          rows[k, r] = a(i0 + r, k0 + k)                               for all k < DEPTH, r < PITCH
+          for each R rows: threads j { acc_r = sums[i0+r, j]; loop k { acc_r ⊕= f(rows[k, r], columns[k, j]) }; .. }
       for each row: threads j { out[i, j] = g(sums[i, j], ..) }         where results are not just what is reduced
 
 b is what of the reduction depends on j and k alone, so that it is computed once for G·R rows. So is a where it is more
-than a load, or is stored as a column, whose elements are a page apart: in a panel of its own, of pieces of PITCH rows.
+than a load, or is stored as a column, whose elements are a page apart; else it is read where it is.
 Rows of b that lie a power of two apart share few sets of the first cache; the panel is dense, stays there, and is used
-by G·R rows (Goto and van de Geijn 2008, for one level). Partial sums wait in the result if they are the results, else
+by G·R rows (Goto and van de Geijn 2008, for one level). Panels are in the order in which they are read: for each group
+of lanes its columns, k by k, for each tile its R rows. Partial sums wait in the result if they are the results, else
 in memory of the block. The order of the sum stays.
 
 Of a result that is symmetric, as that of a matrix and its transposed (`ir/symmetric.py`), a chunk of columns has the
-rows down to its square on the diagonal, and a block writes what is above that square transposed below it.
+rows down to its square on the diagonal, in which tiles leave out the groups of columns left of the diagonal; a block
+writes what it has computed above that transposed below it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ....ir import core
-from ....ir.core import Body, Index, Lambda, Param, SegSpace, Stm
+from ....ir.core import Body, Lambda, SegSpace, Stm
 from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.symmetric import is_symmetric
@@ -33,33 +37,23 @@ from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value, is_c
 from ..space import bind_space, output, row_of, split_chunk
 from ..statements import gen_stm
 from ..table import Segop
+from .factors import Factor, dependents, needed, of_columns, of_rows
 from .unroll_and_jam import ROWS, Part, can_jam, ceil_div, jam_stm, reductions_in
 
 TILES, MOST_TILES = 16, 64
 """Tiles that use a panel: of those of columns, which each block copies again, as many as leave LEAST_BLOCKS blocks."""
-LEAST_BLOCKS = 24
+LEAST_BLOCKS = 12
 DEPTH = 256
 CHUNK = TILES * ROWS
-"""Columns of a block, as many as rows of the smallest."""
+"""Columns of a block, about as many as rows of the smallest: parts are even, so that none is small."""
 PITCH = 8 * ROWS
-"""Rows of a piece of a panel of rows, which lie side by side: a block has several, of few pages each."""
+"""Rows of a panel of rows: a block has several, one after the other."""
 LEAST_ROWS = 4 * ROWS
 """With fewer rows, copying costs more than it brings."""
 LEAST_DEPTH = 8
 """Sums of fewer elements are over before the panels pay."""
 LEAST_COLUMNS = 16
 """With fewer columns, lanes have nothing to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """What a reduction computes of one index of the result, and of the index along the sum: the operands, the
-    statements of its function, and the values that others need of them."""
-
-    index: Name
-    operands: tuple[tuple[Param, Name], ...]
-    stms: tuple[Stm, ...]
-    values: tuple[Param, ...]
 
 
 def can_pack(space: SegSpace, body: Body) -> bool:
@@ -79,68 +73,15 @@ def index_of(space: SegSpace, body: Body, stm: Stm) -> Name | None:
     return row if dependents(body.stms, {column}).isdisjoint(free) else None
 
 
-def of_columns(space: SegSpace, body: Body, screma: core.Screma) -> Factor:
-    """What depends on the column of the result."""
-    return _factor(body, screma, space.dims[-1][0], space.dims[-2][0])
-
-
-def of_rows(space: SegSpace, body: Body, screma: core.Screma, apart: set[Name]) -> Factor:
-    """What depends on the row of the result and is more than a load, or loads of arrays whose elements are `apart`."""
-    factor = _factor(body, screma, space.dims[-2][0], space.dims[-1][0])
-    wanted = {p.name for s in screma.map.body.stms if not isinstance(s.exp, Index) for p in s.pat}
-    wanted |= {p.name for p, array in zip(screma.map.params, screma.arrays, strict=True) if array in apart}
-    return _only(screma, factor, [p for p in factor.values if p.name in wanted])
-
-
-def _factor(body: Body, screma: core.Screma, index: Name, other: Name) -> Factor:
-    own, foreign = (dependents(body.stms, {name}) for name in (index, other))
-    operands, inner = list(zip(screma.map.params, screma.arrays, strict=True)), screma.map.body.stms
-    own, foreign = (
-        dependents(inner, names | {p.name for p, array in operands if array in names}) for names in (own, foreign)
-    )
-    is_own = {p.name: p.name in own and p.name not in foreign for p in (*screma.map.params, *_bound(inner))}
-    used = {a.name for a in screma.map.body.result if isinstance(a, Var)}
-    for stm in inner:
-        if not all(is_own[p.name] for p in stm.pat):
-            used |= set(free_in_stm(stm))
-    values = [p for p in (*screma.map.params, *_bound(inner)) if is_own[p.name] and p.name in used]
-    factor = Factor(index, (), (), ())
-    return factor if any(p.type.shape for p in values) else _only(screma, factor, values)
-
-
-def _only(screma: core.Screma, factor: Factor, values: list[Param]) -> Factor:
-    """What computes these values."""
-    wanted = {p.name for p in values}
-    stms = needed(screma.map.body, wanted, ())
-    used = wanted.union(*(free_in_stm(s) for s in stms))
-    operands = zip(screma.map.params, screma.arrays, strict=True)
-    return replace(
-        factor, operands=tuple(o for o in operands if o[0].name in used), stms=tuple(stms), values=tuple(values)
-    )
-
-
-def _bound(stms: Iterable[Stm]) -> Iterator[Param]:
-    return (p for stm in stms for p in stm.pat)
-
-
-def dependents(stms: Iterable[Stm], names: set[Name]) -> set[Name]:
-    """The names, and those whose statements depend on them."""
-    found = set(names)
-    for stm in stms:
-        if not found.isdisjoint(free_in_stm(stm)):
-            found |= {p.name for p in stm.pat}
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Values of a factor by index along the sum and, densely, index of the result; `names`: the arrays that the loop of
-    a tile reads instead."""
+    """Values of a factor by number of the piece, index along the sum, and index of the result in the piece, of which
+    there are `pitch`; `names`: the arrays that the loop of a tile reads instead."""
 
     factor: Factor
     refs: tuple[ArrayRef, ...]
     names: tuple[Name, ...]
-    pitch: int
+    pitch: Operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,19 +97,21 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A reduction of the body: over panels, the panels of columns and of rows, and its sums."""
+    """A reduction of the body: over panels, the panels of columns and of rows, that of what is computed of rows, from
+    which the former is filled, and its sums."""
 
     packed: Stm
     screma: core.Screma
     columns: Panel
     rows: Panel
+    computed: Panel
     sums: Sums
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """What a block works on: the nest, the bounds of its chunk, its first row, how many rows a block has and how many
-    there are in all."""
+    there are in all, and how many columns a chunk has."""
 
     space: SegSpace
     body: Body
@@ -177,29 +120,36 @@ class Block:
     first: Operand
     height: Operand
     rows: Operand
+    chunk: Operand
     symmetric: bool
 
     @property
     def row(self) -> Name:
         return self.space.dims[-2][0]
 
+    @property
+    def end(self) -> Operand:
+        """Behind the last row; of a symmetric result, of the square of the chunk on the diagonal."""
+        return self.hi if self.symmetric else self.rows
+
     def here(self, b: Builder) -> Operand:
-        """The number of rows of the block; of a symmetric result none below the square of its chunk on the diagonal."""
-        return b.minimum(self.height, b.sub(self.hi if self.symmetric else self.rows, self.first))
+        """The number of rows of the block."""
+        return b.minimum(self.height, b.sub(self.end, self.first))
 
 
 def panels_over_chunk(
-    b: Builder, names: Names, space: SegSpace, body: Body, outs: list[tuple[Name, Type]], height: Operand
-) -> None:
-    """The kernel of a block: `height` rows, a chunk of the innermost dimension."""
+    b: Builder, names: Names, space: SegSpace, body: Body, outs: list[tuple[Name, Type]],
+    height: Operand, chunk: Operand,
+) -> None:  # fmt: skip
+    """The kernel of a block: `height` rows, `chunk` indices of the innermost dimension."""
     rows, n, outer = b.operand(space.widths[-2]), b.operand(space.widths[-1]), space.dims[:-2]
     groups = ceil_div(b, rows, height)
-    point, number = split_chunk(b, space.dims[:-1], ceil_div(b, n, CHUNK))
+    point, number = split_chunk(b, space.dims[:-1], ceil_div(b, n, chunk))
     first = b.mul(b.op(Op.REM, Prim.I64, point, groups, base="group"), height)
     at = bind_space(b, SegSpace(outer), b.op(Op.QUOT, Prim.I64, point, groups))
-    lo = b.mul(number, i64(CHUNK))
-    hi, symmetric = b.minimum(n, b.add(lo, i64(CHUNK))), gives_symmetric(space, body)
-    block = Block(space, body, lo, hi, first, height, rows, symmetric)
+    lo = b.mul(number, chunk)
+    hi, symmetric = b.minimum(n, b.add(lo, chunk)), gives_symmetric(space, body)
+    block = Block(space, body, lo, hi, first, height, rows, chunk, symmetric)
     places = [row_of(b, output(b, name), at) for name, _ in outs]
     if not symmetric:
         _results(b, names, block, places)
@@ -208,6 +158,8 @@ def panels_over_chunk(
         _results(b, names, block, places)
         with b.when(b.op(Op.LT, Prim.I64, first, lo)):
             _mirror(b, block, places)
+        with b.when(b.op(Op.LT, Prim.I64, lo, b.add(first, block.here(b)))):
+            _mirror_square(b, block, places)
 
 
 def gives_symmetric(space: SegSpace, body: Body) -> bool:
@@ -228,10 +180,12 @@ def _results(b: Builder, names: Names, block: Block, places: list[ArrayRef]) -> 
             done.append(_alone(b, block, stm, index, done))
             continue
         sums = Sums(stm, places if in_place else [_waiting(b, block, p.type.prim) for p in stm.pat])
-        columns = _panel(b, names, of_columns(space, body, screma), CHUNK, i64(1))
+        columns = _panel(b, names, of_columns(space, body, screma), kir.GROUP, ceil_div(b, block.chunk, kir.GROUP))
         apart = {array for array in screma.arrays if not _is_stored_as_row(b, block, array, done)}
-        of_row = _panel(b, names, of_rows(space, body, screma, apart), PITCH, ceil_div(b, block.height, PITCH))
-        _reduce(b, block, Product(_packed(stm, screma, (columns, of_row)), screma, columns, of_row, sums), done)
+        factor = of_rows(space, body, screma, apart)
+        rows = _panel(b, names, factor, i64(ROWS), i64(PITCH // ROWS))
+        computed = _panel(b, names, factor if factor.stms else replace(factor, values=()), i64(PITCH), i64(1))
+        _reduce(b, block, Product(_packed(stm, screma, (columns, rows)), screma, columns, rows, computed, sums), done)
         done.append(sums)
     if not in_place:
         _follow(b, block, done, places)
@@ -244,10 +198,21 @@ def _mirror(b: Builder, block: Block, places: list[ArrayRef]) -> None:
     with b.nested() as stms:
         j = b.add(block.lo, k)
         for place in places:
-            value = scalar(b.element(place, (i, j)))
-            b.emit(kir.Store(place.mem, b.address(place, (j, i)), value))
+            b.emit(kir.Store(place.mem, b.address(place, (j, i)), scalar(b.element(place, (i, j)))))
     loop = kir.For(k, b.sub(block.hi, block.lo), tuple(stms))
     b.emit(kir.Threads(i, block.first, b.minimum(block.lo, b.add(block.first, block.here(b))), (loop,)))
+
+
+def _mirror_square(b: Builder, block: Block, places: list[ArrayRef]) -> None:
+    """`for j: threads i: out[j, i] = out[i, j]` in the square on the diagonal, where row j is not computed."""
+    k, i = b.fresh("k", Prim.I64), b.fresh("i", Prim.I64)
+    with b.nested() as stms:
+        j = b.add(block.lo, k)
+        end = b.minimum(b.add(block.first, block.here(b)), _since(b, block, j))
+        with b.threads(i, b.op(Op.MAX, Prim.I64, block.first, block.lo), end):
+            for place in places:
+                b.emit(kir.Store(place.mem, b.address(place, (j, i)), scalar(b.element(place, (i, j)))))
+    b.emit(kir.For(k, b.sub(block.hi, block.lo), tuple(stms)))
 
 
 def _is_stored_as_row(b: Builder, block: Block, name: Name, before: list[Sums]) -> bool:
@@ -259,8 +224,8 @@ def _is_stored_as_row(b: Builder, block: Block, name: Name, before: list[Sums]) 
     return not isinstance(array, ArrayRef) or is_const(array.strides[0], 1)
 
 
-def _panel(b: Builder, names: Names, factor: Factor, pitch: int, pieces: Operand) -> Panel:
-    size = (b.mul(pieces, i64(DEPTH * pitch)),)
+def _panel(b: Builder, names: Names, factor: Factor, pitch: Operand, pieces: Operand) -> Panel:
+    size = (b.mul(pieces, b.mul(i64(DEPTH), pitch)),)
     refs = tuple(b.alloc("panel", p.type.prim, size, Mode.BLOCK.space) for p in factor.values)
     return Panel(factor, refs, tuple(names.again(p.name) for p in factor.values), pitch)
 
@@ -281,9 +246,9 @@ def _packed(stm: Stm, screma: core.Screma, panels: tuple[Panel, ...]) -> Stm:
 
 def _waiting(b: Builder, block: Block, prim: Prim) -> ArrayRef:
     """Memory for the sums of a block, by row and column of the result."""
-    mem = b.alloc("sums", prim, (b.mul(block.height, i64(CHUNK)),), Mode.BLOCK.space).mem
-    offset = b.sub(ZERO, b.add(b.mul(block.first, i64(CHUNK)), block.lo))
-    return ArrayRef(mem, offset, (block.rows, block.hi), (i64(CHUNK), i64(1)), False)
+    mem = b.alloc("sums", prim, (b.mul(block.height, block.chunk),), Mode.BLOCK.space).mem
+    offset = b.sub(ZERO, b.add(b.mul(block.first, block.chunk), block.lo))
+    return ArrayRef(mem, offset, (block.rows, block.hi), (block.chunk, i64(1)), False)
 
 
 def _alone(b: Builder, block: Block, stm: Stm, index: Name, before: list[Sums]) -> Sums:
@@ -291,7 +256,7 @@ def _alone(b: Builder, block: Block, stm: Stm, index: Name, before: list[Sums]) 
     is_row = index == block.row
     lo, hi = (block.first, b.add(block.first, block.here(b))) if is_row else (block.lo, block.hi)
     strides = (i64(int(is_row)), i64(int(not is_row)))
-    most = b.op(Op.MAX, Prim.I64, block.height, i64(CHUNK))
+    most = b.op(Op.MAX, Prim.I64, block.height, block.chunk)
     mems = [b.alloc("sums", p.type.prim, (most,), Mode.BLOCK.space).mem for p in stm.pat]
     refs = [ArrayRef(mem, b.sub(ZERO, lo), (block.rows, block.hi), strides, False) for mem in mems]
     at = b.index(index)
@@ -316,15 +281,22 @@ def _emit(
 
 def _reduce(b: Builder, block: Block, product: Product, before: list[Sums]) -> None:
     """The sums of a product, for all rows and columns of the block."""
-    step, tile, width = b.fresh("step", Prim.I64), b.fresh("tile", Prim.I64), b.operand(product.screma.width)
+    step, piece, tile = (b.fresh(base, Prim.I64) for base in ("step", "piece", "tile"))
+    width, here = b.operand(product.screma.width), block.here(b)
     with b.nested() as stms:
         start = b.mul(step, i64(DEPTH))
         length = b.minimum(i64(DEPTH), b.sub(width, start))
         _fill(b, block, product.columns, before, start, length)
-        _fill(b, block, product.rows, before, start, length)
         with b.nested() as inside:
-            _tile(b, block, product, before, b.add(block.first, b.mul(tile, i64(ROWS))), step, start, length)
-        b.emit(kir.For(tile, ceil_div(b, block.here(b), ROWS), tuple(inside)))
+            before_it = b.mul(piece, i64(PITCH))
+            height = b.minimum(i64(PITCH), b.sub(here, before_it))
+            some = replace(block, first=b.add(block.first, before_it), height=height)
+            _fill(b, some, product.computed, before, start, length)
+            _interleave(b, some, product, before, start, length)
+            with b.nested() as tiles:
+                _tile(b, some, product, before, tile, step, start, length)
+            inside.append(kir.For(tile, ceil_div(b, some.here(b), ROWS), tuple(tiles)))
+        b.emit(kir.For(piece, ceil_div(b, here, PITCH), tuple(inside)))
     steps = b.op(Op.MAX, Prim.I64, i64(1), ceil_div(b, width, DEPTH))
     b.emit(kir.For(step, steps, tuple(stms)))
 
@@ -332,75 +304,144 @@ def _reduce(b: Builder, block: Block, product: Product, before: list[Sums]) -> N
 def _fill(b: Builder, block: Block, panel: Panel, before: list[Sums], start: Operand, length: Operand) -> None:
     """panel[k, j] = b(start + k, j); a thread walks along its column where that is stored as a row
     (`passes/tile_rows.py`)."""
-    factor = panel.factor
-    if not factor.values:
+    factor, pitch = panel.factor, panel.pitch
+    if not panel.refs:
         return
-    k, at, piece, pitch = b.fresh("k", Prim.I64), b.index(factor.index), b.fresh("piece", Prim.I64), i64(panel.pitch)
+    k, at, piece = b.fresh("k", Prim.I64), b.index(factor.index), b.fresh("piece", Prim.I64)
     is_row = factor.index == block.row
     lo, hi = (block.first, b.add(block.first, block.here(b))) if is_row else (block.lo, block.hi)
     number, j = (at, block.lo) if is_row else (block.first, at)
-    wanted = {array for _, array in factor.operands}.union(*(free_in_stm(s) for s in factor.stms))
-    along, own = False, dependents(block.body.stms, {factor.index})
-    with b.nested() as bounds:
-        begin = b.add(lo, b.mul(piece, pitch))
-        end = b.minimum(hi, b.add(begin, pitch))
-    with b.nested() as stms:
+    wanted = factor.wanted()
+    own = dependents(block.body.stms, {factor.index})
+    with b.nested():
         _emit(b, block, wanted, before, number, j)
-        for param, name in factor.operands:
-            array = b.input(name)
-            along = along or (isinstance(array, ArrayRef) and name in own and is_const(array.strides[0], 1))
-            b.env[param.name] = b.element(array, (b.add(start, k),))
-        for stm in factor.stms:
-            gen_stm(b, stm, Mode.THREAD)
-        for param, ref in zip(factor.values, panel.refs, strict=True):
-            place = b.add(b.mul(b.add(b.mul(piece, i64(DEPTH)), k), pitch), b.sub(at, begin))
-            b.emit(kir.Store(ref.mem, place, b.operand(Var(param.name))))
-    threads = kir.Threads(at, begin, end, (kir.For(k, length, tuple(stms)),) if along else tuple(stms))
-    pieces = kir.For(piece, ceil_div(b, b.sub(hi, lo), panel.pitch), (*bounds, threads))
-    b.emit(pieces if along else kir.For(k, length, (pieces,)))
+        arrays = [b.input(name) for _, name in factor.operands if name in own]
+    along = any(isinstance(array, ArrayRef) and is_const(array.strides[0], 1) for array in arrays)
+
+    def part(nth: Operand, ends: bool) -> list[kir.KStm]:
+        """A piece, which `ends` with the panel or has `pitch` indices."""
+        with b.nested() as made:
+            begin = b.add(lo, b.mul(nth, pitch))
+            end = b.minimum(hi, b.add(begin, pitch)) if ends else b.add(begin, pitch)
+            with b.nested() as stms:
+                _emit(b, block, wanted, before, number, j)
+                for param, name in factor.operands:
+                    b.env[param.name] = b.element(b.input(name), (b.add(start, k),))
+                for stm in factor.stms:
+                    gen_stm(b, stm, Mode.THREAD)
+                for param, ref in zip(factor.values, panel.refs, strict=True):
+                    place = b.add(b.mul(b.add(b.mul(nth, i64(DEPTH)), k), pitch), b.sub(at, begin))
+                    b.emit(kir.Store(ref.mem, place, b.operand(Var(param.name))))
+            b.emit(kir.Threads(at, begin, end, (kir.For(k, length, tuple(stms)),) if along else tuple(stms)))
+        return made
+
+    if along:
+        b.emit(kir.For(piece, ceil_div(b, b.sub(hi, lo), pitch), tuple(part(piece, True))))
+        return
+    whole = b.op(Op.QUOT, Prim.I64, b.sub(hi, lo), pitch)
+    b.emit(kir.For(k, length, (kir.For(piece, whole, tuple(part(piece, False))), *part(whole, True))))
+
+
+def _interleave(
+    b: Builder, block: Block, product: Product, before: list[Sums], start: Operand, length: Operand
+) -> None:
+    """The panel of rows: `rows[tile, k, r] = a(start + k, ROWS * tile + r)`, r < ROWS. Behind the last row it is that
+    one."""
+    factor, refs, computed = product.rows.factor, product.rows.refs, product.computed.refs
+    if not refs:
+        return
+    k, tile, here = b.fresh("k", Prim.I64), b.fresh("tile", Prim.I64), block.here(b)
+
+    def values(at: Operand) -> list[Value]:
+        if computed:
+            return [b.element(ref, (b.add(b.mul(k, i64(PITCH)), at),)) for ref in computed]
+        number = b.env[block.row] = b.add(block.first, at)
+        _emit(b, block, factor.wanted(), before, number, block.lo)
+        return [b.element(b.input(array), (b.add(start, k),)) for _, array in factor.operands]
+
+    def tiles(count: Operand, last: Operand | None) -> kir.For:
+        with b.nested() as stms:
+            first = b.mul(tile, i64(ROWS))
+            numbers = [b.add(first, i64(r)) for r in range(ROWS)]
+            found = [values(n if last is None else b.minimum(n, last)) for n in numbers]
+            place = b.mul(b.add(b.mul(tile, i64(DEPTH)), k), i64(ROWS))
+            for r, row in enumerate(found):
+                for ref, value in zip(refs, row, strict=True):
+                    b.emit(kir.Store(ref.mem, b.add(place, i64(r)), scalar(value)))
+        return kir.For(k, length, (kir.For(tile, count, tuple(stms)),))
+
+    full = tiles(i64(PITCH // ROWS), None)
+    with b.nested() as rest:
+        rest.append(tiles(ceil_div(b, here, ROWS), b.sub(here, i64(1))))
+    b.emit(kir.KIf(b.op(Op.EQ, Prim.I64, here, i64(PITCH)), (full,), tuple(rest)))
 
 
 def _view(b: Builder, panel: Panel, at: Operand, start: Operand) -> dict[Name, Value]:
     """The arrays of a panel at an index of the result, by index along the sum."""
-    offset, shape = b.sub(at, b.mul(start, i64(panel.pitch))), (b.add(start, i64(DEPTH)),)
+    offset, shape = b.sub(at, b.mul(start, panel.pitch)), (b.add(start, i64(DEPTH)),)
     return {
-        name: ArrayRef(ref.mem, offset, shape, (i64(panel.pitch),), False)
+        name: ArrayRef(ref.mem, offset, shape, (panel.pitch,), False)
         for name, ref in zip(panel.names, panel.refs, strict=True)
     }
 
 
 def _tile(
     b: Builder, block: Block, product: Product, before: list[Sums],
-    first: Operand, step: Operand, start: Operand, length: Operand,
+    tile: Operand, step: Operand, start: Operand, length: Operand,
 ) -> None:  # fmt: skip
-    """`threads j`: ROWS rows take in the elements of the panel."""
-    last = b.sub(block.rows, i64(1))
+    """ROWS rows take in the elements of the panels, with `threads j` for each piece of columns."""
+    first, last = b.add(block.first, b.mul(tile, i64(ROWS))), b.sub(block.end, i64(1))
     numbers = [b.add(first, i64(r)) for r in range(ROWS)]
     clamped = [b.minimum(number, last) for number in numbers]
-    envs: list[dict[Name, Value]] = []
-    for number in clamped:
-        at = b.sub(number, block.first)
-        skipped = b.mul(b.op(Op.QUOT, Prim.I64, at, i64(PITCH)), i64(PITCH * (DEPTH - 1)))
-        envs.append({block.row: number, **_view(b, product.rows, b.add(at, skipped), start)})
-    j = b.index(block.space.dims[-1][0])
-    with b.threads(j, block.lo, block.hi):
-        inits = [_so_far(b, product, number, step, j) for number in clamped]
-        b.env.update(_view(b, product.columns, b.sub(j, block.lo), start))
-        part, varying = Part(start, length, inits, {}), {block.row, *product.rows.names}
-        body = replace(block.body, stms=tuple(product.packed if s is product.sums.stm else s for s in block.body.stms))
-        for stm in needed(body, (p.name for p in product.packed.pat), (other.stm for other in before)):
-            if made := [other for other in before if other.stm is stm]:
-                for env, number in zip(envs, clamped, strict=True):
-                    env.update(made[0].at(b, number, j))
-                varying.update(p.name for p in stm.pat)
-            else:
-                jam_stm(b, stm, varying, envs, part)
-        for number, env in zip(numbers, envs, strict=True):
-            b.env.update(env)
-            with b.nested() as stores:
-                for place, p in zip(product.sums.refs, product.packed.pat, strict=True):
-                    b.emit(kir.Store(place.mem, b.address(place, (number, j)), b.operand(Var(p.name))))
-            b.emit(kir.KIf(b.op(Op.LT, Prim.I64, number, block.rows), tuple(stores), ()))
+    places = [b.add(b.mul(tile, i64(DEPTH * ROWS)), i64(r)) for r in range(ROWS)]
+    views = [_view(b, product.rows, place, start) for place in places]
+    envs: list[dict[Name, Value]] = [{block.row: n, **view} for n, view in zip(clamped, views, strict=True)]
+    nth, pitch, skipped = b.fresh("piece", Prim.I64), product.columns.pitch, _skipped(b, block, first)
+    with b.nested() as stms:
+        piece = b.add(skipped, nth)
+        begin, j = b.add(block.lo, b.mul(piece, pitch)), b.index(block.space.dims[-1][0])
+        with b.threads(j, begin, b.minimum(block.hi, b.add(begin, pitch))):
+            at = b.add(b.mul(b.mul(piece, i64(DEPTH)), pitch), b.sub(j, begin))
+            b.env.update(_view(b, product.columns, at, start))
+            part = Part(start, length, [_so_far(b, product, number, step, j) for number in clamped], {})
+            _take_in(b, block, product, before, envs, part, j)
+            for number, env in zip(numbers, envs, strict=True):
+                b.env.update(env)
+                with b.nested() as stores:
+                    for place, p in zip(product.sums.refs, product.packed.pat, strict=True):
+                        b.emit(kir.Store(place.mem, b.address(place, (number, j)), b.operand(Var(p.name))))
+                b.emit(kir.KIf(b.op(Op.LT, Prim.I64, number, block.end), tuple(stores), ()))
+    b.emit(kir.For(nth, b.sub(ceil_div(b, b.sub(block.hi, block.lo), pitch), skipped), tuple(stms)))
+
+
+def _skipped(b: Builder, block: Block, first: Operand) -> Operand:
+    """How many groups of columns are not computed for the tile that begins at this row: of a symmetric result those
+    left of the diagonal."""
+    if not block.symmetric:
+        return ZERO
+    return b.op(Op.QUOT, Prim.I64, b.op(Op.MAX, Prim.I64, ZERO, b.sub(first, block.lo)), kir.GROUP)
+
+
+def _since(b: Builder, block: Block, row: Operand) -> Operand:
+    """The first column of the chunk that is computed for a row."""
+    tile = b.sub(row, b.op(Op.REM, Prim.I64, row, i64(ROWS))) if block.symmetric else row
+    return b.add(block.lo, b.mul(_skipped(b, block, tile), kir.GROUP))
+
+
+def _take_in(
+    b: Builder, block: Block, product: Product, before: list[Sums],
+    envs: list[dict[Name, Value]], part: Part, j: Operand,
+) -> None:  # fmt: skip
+    """The reduction over a part of the panels, for the rows that have these environments."""
+    varying = {block.row, *product.rows.names}
+    body = replace(block.body, stms=tuple(product.packed if s is product.sums.stm else s for s in block.body.stms))
+    for stm in needed(body, (p.name for p in product.packed.pat), (other.stm for other in before)):
+        if made := [other for other in before if other.stm is stm]:
+            for env in envs:
+                env.update(made[0].at(b, scalar(env[block.row]), j))
+            varying.update(p.name for p in stm.pat)
+        else:
+            jam_stm(b, stm, varying, envs, part)
 
 
 def _so_far(b: Builder, product: Product, number: Operand, step: Operand, j: Operand) -> list[Operand]:
@@ -423,7 +464,7 @@ def _follow(b: Builder, block: Block, done: list[Sums], places: list[ArrayRef]) 
     with b.nested() as stms:
         number = b.add(block.first, r)
         b.env[block.row] = number
-        with b.threads(j, block.lo, block.hi):
+        with b.threads(j, _since(b, block, number), block.hi):
             wanted = (atom.name for atom in block.body.result if isinstance(atom, Var))
             _emit(b, block, wanted, done, number, j)
             for place, result in zip(places, block.body.result, strict=True):
@@ -431,29 +472,29 @@ def _follow(b: Builder, block: Block, done: list[Sums], places: list[ArrayRef]) 
     b.emit(kir.For(r, block.here(b), tuple(stms)))
 
 
-def needed(body: Body, wanted: Iterable[Name], stops: Iterable[Stm]) -> list[Stm]:
-    """The statements of a body that some of its names need; what `stops` need in turn is left out."""
-    names, ends, found = set(wanted), list(stops), list[Stm]()
-    for stm in reversed(body.stms):
-        if not names.isdisjoint(p.name for p in stm.pat):
-            found.append(stm)
-            names |= set() if stm in ends else set(free_in_stm(stm))
-    return found[::-1]
-
-
 def launch_panels(s: Segop[core.SegMap], each: float) -> None:
-    """A block for some tiles of ROWS rows and CHUNK columns."""
+    """A block for some tiles of ROWS rows and about CHUNK columns."""
     h, b, (*outer, rows, n) = s.h, s.h.builder(), s.exp.space.widths
-    chunks = h.product((*outer, h.ceil_div(n, CHUNK)))
+    whole = h.ceil_div(_even(s, n, i64(CHUNK)), LEAST_COLUMNS)
+    chunk = h.op(Op.MUL, i64(LEAST_COLUMNS), whole, base="columns")
+    chunks = h.product((*outer, h.ceil_div(n, chunk)))
     height = height_of(s, rows, chunks)
-    panels_over_chunk(b, h.names, s.exp.space, s.exp.body, s.outs, b.operand(height))
+    panels_over_chunk(b, h.names, s.exp.space, s.exp.body, s.outs, b.operand(height), b.operand(chunk))
     blocks = h.op(Op.MUL, chunks, h.ceil_div(rows, height))
     h.launch(h.finish(b, s.base), blocks, h.product(s.exp.space.widths), each, s.stm.loc)
 
 
 def height_of(s: Segop[core.SegMap], rows: Atom, chunks: Atom) -> Atom:
-    """Rows of a block: as many as leave LEAST_BLOCKS blocks."""
+    """Rows of a block: about as many as leave LEAST_BLOCKS blocks."""
     h = s.h
     each = h.op(Op.QUOT, h.op(Op.MUL, rows, chunks), i64(ROWS * LEAST_BLOCKS))
-    tiles = h.op(Op.MAX, i64(TILES), h.op(Op.MIN, i64(MOST_TILES), each))
-    return h.op(Op.MUL, i64(ROWS), tiles, base="height")
+    most = h.op(Op.MAX, i64(TILES), h.op(Op.MIN, i64(MOST_TILES), each))
+    return h.op(Op.MUL, i64(ROWS), _even(s, h.ceil_div(rows, ROWS), most), base="height")
+
+
+def _even(s: Segop[core.SegMap], count: Atom, size: Atom) -> Atom:
+    """The size of even parts of about `size`, one and a half times that at most; 1 at least."""
+    op = s.h.op
+    half = op(Op.QUOT, op(Op.SUB, size, i64(1)), i64(2))
+    parts = op(Op.MAX, i64(1), op(Op.QUOT, op(Op.ADD, count, half), size))
+    return op(Op.MAX, i64(1), s.h.ceil_div(count, parts))

@@ -18,7 +18,7 @@ from ...kernel_ir.traverse import all_statements
 from ..kernel_builder import ONE, ArrayRef, Builder, Mode, Operand, Value
 from ..soacs import only_scalars
 from ..statements import gen_stm
-from .packed_panels import dependents
+from .factors import dependents
 from .short_rows import loops, where_points
 
 OF_COPIES, OF_COLUMNS = 32, 256

@@ -29,9 +29,10 @@ from ..space import Chunk, bind_space, lanes_over_chunk, segment_results
 from ..table import Schedule, Segop, Table, in_memory, run
 from ..widths import copied_width, loop_bound, row_width
 from .columns import with_columns
+from .factors import needed
 from .few_points import FEW_POINTS, most_alone
 from .lanes_kernel import LanesKernel, launch_lanes, sized
-from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels, needed
+from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels
 from .points_as_they_lie import Joined, joined_kernel, launch_joined
 from .rows_of_sums import loops_over_sums, most_elements
 from .rows_side_by_side import is_large, launch_rows, matrix_of_rows
@@ -116,9 +117,8 @@ def reduction_of(
         return Reduced(reduction, (), None)
     pat = tuple(Param(names.again(p.name), p.type.array_of(*s.exp.space.widths)) for p in stm.pat)
     at = tuple(Fix(Var(name)) for name in s.exp.space.indices)
-    loads = (
-        Stm((p,), core.Index(array.name, at, True), (), (), stm.loc) for p, array in zip(stm.pat, pat, strict=True)
-    )
+    pairs = zip(stm.pat, pat, strict=True)
+    loads = (Stm((p,), core.Index(array.name, at, True), (), (), stm.loc) for p, array in pairs)
     wanted = [a.name for a in body.result if isinstance(a, Var)]
     rest = [other for other in needed(body, wanted, [stm]) if other is not stm]
     return Reduced(reduction, pat, replace(s.exp, body=Body((*loads, *rest), body.result)))
@@ -322,12 +322,11 @@ def are_short(s: Points, looped: LanesKernel) -> Atom:
     """bool: have rows fewer than `short_row` elements, and are there enough of them? Where the rows' loops differ in
     their steps, lanes wait for the longest: then a row must cost less than half a group of lanes over its elements."""
     h, (*_, rows, width), most = s.h, s.exp.space.widths, short_row(s.exp, 1)
-    if looped.flat:
-        most = short_row_in_vectors(s.exp)
-    elif gives_arrays(s.exp):
+    if gives_arrays(s.exp):
         most = min(2 * SHORT_ROW, int((ROW_STARTS + LANES * s.lanes.cost) / (looped.cost / EXTENT)))
-    elif loops_vary(looped.made.kernel.body, looped.made.facts):
+    if loops_vary(looped.made.kernel.body, looped.made.facts):
         most = min(most, int((ROW_STARTS + LANES / 2 * s.lanes.cost) / (looped.cost / EXTENT)))
+    most = short_row_in_vectors(s.exp) if looped.flat else most
     alike = not looped.flat and has_channels(looped.made.kernel)
     least = FEW if gives_arrays(s.exp) else 2 * FEW
     most, least = (2 * SHORT_ROW, SHORT_ROW) if alike else (most, least)

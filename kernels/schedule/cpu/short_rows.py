@@ -21,8 +21,8 @@ from ..kernel_builder import Builder, Mode, NotLowerable, Operand
 from ..space import OPEN, Chunk, chunk_of, lanes_over_chunk, segment_results
 from ..statements import gen_stm
 from ..table import Segop
+from .factors import dependents
 from .lanes_kernel import LanesKernel, chunk_length, first_chunk
-from .packed_panels import dependents
 
 SHORT_ROW, SHORT_BYTES, ENDED_BYTES = 8, 40, 128
 """Rows of fewer elements leave most lanes idle; of this many bytes that they read and write, twice as many elements at

@@ -29,7 +29,7 @@ from ..host_builder import HostBuilder, Made
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value
 from ..space import bind_segment, output
 from ..table import Segop
-from .packed_panels import dependents
+from .factors import dependents
 from .split_k import columns, may_be_cut
 from .unroll_and_jam import ROWS, accumulate, is_plain, jam_stm
 

@@ -29,6 +29,9 @@ ROWS = 6
 """With two vectors of each row twelve accumulators, for which AVX2 has registers beside the operands (eight would be
 sixteen)."""
 
+STEPS = 4
+"""Elements that a round of the loop takes in: what counts and jumps would be a tenth of the instructions."""
+
 
 def can_jam(space: SegSpace, body: Body) -> bool:
     """A nest of two dimensions whose body, which gives scalars, is reductions of the same widths for all points with
@@ -146,7 +149,7 @@ def _jam_reduction(
 ) -> None:
     """One loop over the elements, an accumulator for each row and component."""
     accs = [[b.declare("acc", value) for value in row] for row in part.inits]
-    with b.loop(b.fresh("k", Prim.I64), part.length) as k:
+    with b.loop(b.fresh("k", Prim.I64), part.length, STEPS) as k:
         inside, index = set(varying), b.add(part.start, k)
         for param, array in zip(exp.map.params, exp.arrays, strict=True):
             if array in part.loads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,10 @@ from soac.ir.machine import CPU, Mode
 from soac.ir.traverse import all_exps
 from soac.ir.version_tree import sites
 from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.parse import parse_kernel
+from soac.kernels.kernel_ir.show import show_kernel
+from soac.kernels.lanes.module import emit
+from soac.kernels.passes.pipeline import CPU_PASSES, ready
 from soac.kernels.schedule.cpu.columns import elements_of
 from soac.kernels.schedule.cpu.packed_panels import (
     CHUNK,
@@ -23,9 +28,11 @@ from soac.kernels.schedule.cpu.packed_panels import (
     LEAST_DEPTH,
     LEAST_ROWS,
     MOST_TILES,
+    PITCH,
     TILES,
 )
 from soac.kernels.schedule.cpu.unroll_and_jam import ROWS
+from soac.kernels.tracer.run import TraceSettings, show_finding, trace_program
 from soac.pipeline import compile_core
 
 PROGRAM = """
@@ -262,7 +269,7 @@ entry similar [n][p] (xss: [n][p]f64): [n][n]f64 =
   map (\\xs -> map (\\ys -> f64.sum (map2 f64.min xs ys) / f64.sum (map2 f64.max xs ys)) xss) xss
 entry apart [n][p] (xss: [n][p]f64) (yss: [n][p]f64): [n][n]f64 =
   map (\\xs -> map (\\ys -> f64.sum (map2 (*) xs ys)) yss) xss
-entry turned [n][p] (xss: [p][n]f64) (yss: [n][p]f64): [n][n]f64 =
+entry turned [n][m][p] (xss: [p][n]f64) (yss: [m][p]f64): [n][m]f64 =
   map (\\xs -> map (\\ys -> f64.sum (map2 (\\x y -> (x + 1) * y) xs ys)) yss) (transpose xss)
 """
 
@@ -290,6 +297,31 @@ def test_blocks_of_several_squares(threads: int) -> None:
         np.testing.assert_array_equal(got.view(np.int64), got.T.view(np.int64))
     for entry, want in others.items():
         np.testing.assert_array_equal(found(entry, xss if entry == "apart" else turned, yss), want)
+
+
+@pytest.mark.parametrize(("entry", "n"), [("gram", 3 * CHUNK // 2 + 6), ("turned", 4 * PITCH + 11)])
+def test_blocks_write_what_is_theirs(entry: str, n: int) -> None:
+    """Parts are even: blocks have rows that fill no panel, and a square on the diagonal begins within a tile."""
+    program, source = soac.compile(FLOATS), np.random.default_rng(9)
+    xss = [source.integers(1, 9, (LEAST_DEPTH, n)).astype(np.float64)]
+    args = (
+        xss if entry == "gram" else [*xss, source.integers(1, 9, (LEAST_COLUMNS + 5, LEAST_DEPTH)).astype(np.float64)]
+    )
+    outer = {site.name: True for site in sites(program.compiled.flat) if site.entry == entry}
+    report = trace_program(program.compiled, entry, args, outer, TraceSettings(threads=8, warp=4))
+    assert report.is_clean, [show_finding(f) for launch in report.launches for f in launch.findings]
+    assert any(launch.blocks > 1 for launch in report.launches)
+
+
+def test_panels_are_as_wide_as_a_group_of_lanes() -> None:
+    """Their width is known when code is made; loops over them take in some elements in a round."""
+    program = soac.compile(PROGRAM.partition("entry pairs")[0])
+    texts = {kernel.name: (kernel, show_kernel(kernel)) for kernel in program.compiled.host.kernels}
+    packed = [(kernel, text) for kernel, text in texts.values() if re.search(r"\bgroup\b", text)]
+    assert len(packed) == 2
+    for kernel, text in packed:
+        assert show_kernel(parse_kernel(text)) == text
+        assert "llvm.loop.unroll.count" in emit((ready(kernel, CPU_PASSES),))
 
 
 def assert_equal(found: list, want: np.ndarray) -> None:
