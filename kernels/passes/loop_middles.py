@@ -20,6 +20,9 @@ from ..kernel_ir.traverse import children, map_operands, with_children
 FAR = 1 << 61
 """Beyond every index; bounds are brought within it, so that moving them by a few does not wrap."""
 
+BESIDE = 4
+"""How far a neighbour that is read behind a branch may be."""
+
 MIRRORED = {
     Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE, Op.MIN: Op.MIN, Op.MAX: Op.MAX,
 }  # fmt: skip
@@ -91,13 +94,13 @@ class Middle:
 
     def unchecked(self, stms: Iterable[KStm], inside: bool = False) -> tuple[KStm, ...]:
         """Without the checks of what counts with the index, and of what is known before the loop if every thread makes
-        them, not those `inside` of a branch."""
+        them; `inside` of a branch those of near neighbours alone, as the ends grow with the distance."""
         out: list[KStm] = []
         for stm in stms:
             match stm:
-                case kir.BoundsCheck(index, size) if not (inside and self.is_outside(index)) and self.holds(
-                    index, size
-                ):
+                case kir.BoundsCheck(index, size) if (
+                    not inside or abs(self.offsets.get(index, FAR)) <= BESIDE
+                ) and self.holds(index, size):
                     continue
                 case kir.For() | kir.KWhile() | KIf():
                     there = inside or isinstance(stm, KIf)

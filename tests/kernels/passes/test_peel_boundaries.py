@@ -72,10 +72,11 @@ def test_checks_are_gone_from_the_middle() -> None:
     assert checks(before) >= 3
 
 
-def test_checks_that_some_threads_make_stay() -> None:
-    text = "entry f [n] (xs: [n]i32) = tabulate n (\\i -> xs[i64.max 0 (i - 1)] + (if xs[i] > 0 then xs[i + 1] else 0))"
-    ((loop, _),) = cuts(kernels_of(text))
-    assert checks(loop.middle) == 1
+@pytest.mark.parametrize(("far", "left"), [(1, 0), (9, 1)])
+def test_checks_that_some_threads_make_stay_if_they_are_of_far_elements(far: int, left: int) -> None:
+    text = "entry f [n] (xs: [n]i32) = tabulate n (\\i -> xs[i64.max 0 (i - 1)] + (if xs[i] > 0 then xs[i + "
+    ((loop, _),) = cuts(kernels_of(f"{text}{far}] else 0))"))
+    assert checks(loop.middle) == left
 
 
 def test_checks_alone_cut_nothing() -> None:
