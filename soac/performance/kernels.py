@@ -114,22 +114,25 @@ def has_lanes(stms: tuple[KStm, ...]) -> bool:
 
 
 def divided_indices(kernel: Kernel) -> tuple[Op, ...]:
-    """The divisions of lanes, by what is not constant, on which addresses of their accesses depend."""
-    return tuple(_divisions(kernel.body, find_facts(kernel.body), False))
+    """The divisions of lanes, and of points that go one after the other, by what is not constant, on which addresses of
+    their accesses depend."""
+    return tuple(_divisions(kernel.body, find_facts(kernel.body), False, False))
 
 
-def _divisions(stms: tuple[KStm, ...], facts: Facts, lanes: bool) -> Iterator[Op]:
+def _divisions(stms: tuple[KStm, ...], facts: Facts, lanes: bool, turns: bool) -> Iterator[Op]:
     wanted = _addresses(stms)
     for stm in stms:
         match stm:
-            case kir.KLet(var, kir.KOp(op, prim, (x, y))) if lanes and op in DIVISIONS and prim.is_int:
-                if not isinstance(y, Const) and _is_divided_in_lanes(facts, x) and var.name in wanted:
+            case kir.KLet(var, kir.KOp(op, prim, (x, y))) if (lanes or turns) and op in DIVISIONS and prim.is_int:
+                each = turns or _is_divided_in_lanes(facts, x)
+                if not isinstance(y, Const) and each and var.name in wanted:
                     yield op
             case kir.KIf(_, then, orelse) if has_lanes(then) and has_lanes(orelse):
-                yield from min([tuple(_divisions(side, facts, lanes)) for side in (then, orelse)], key=len)
+                yield from min([tuple(_divisions(side, facts, lanes, turns)) for side in (then, orelse)], key=len)
             case _:
+                is_turn = not lanes and isinstance(stm, kir.For | kir.KWhile) and not has_lanes((stm,))
                 for inner in children(stm):
-                    yield from _divisions(inner, facts, lanes or isinstance(stm, LANES))
+                    yield from _divisions(inner, facts, lanes or isinstance(stm, LANES), turns or is_turn)
 
 
 def _is_divided_in_lanes(facts: Facts, x: kir.Operand) -> bool:

@@ -20,7 +20,7 @@ from tests.support.property.saved import load
 from tests.support.property.soak import REGRESS
 
 # All versions of a few programs take much longer than those of all others together: scripts/nightly has them.
-AT_NIGHT = 2.0
+AT_NIGHT = 1.5
 """Seconds of all versions from which on CI runs the default versions alone."""
 WHOLLY_AT_NIGHT = 5.0
 """Seconds of all versions from which on CI runs none."""
@@ -43,6 +43,7 @@ def test_every_version_gives_what_is_said(path: Path) -> None:
     assert interpreted(compile_text(path.read_text(encoding="utf-8"), str(path))) == []
 
 
+@pytest.mark.whole
 def test_the_default_versions_of_long_ones_give_what_is_said() -> None:
     took = json.loads(DURATIONS.read_text(encoding="utf-8"))
     name = "tests/property/test_regress.py::test_every_version_gives_what_is_said[{}]"
