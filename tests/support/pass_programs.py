@@ -79,13 +79,25 @@ class Writer:
 
 
 def copied(w: Writer) -> str:
-    """Tables whose rows are made of rows before them, their own among them, in a block or a thread."""
+    """Rows that are made of rows before them, their own among them: of a table, of two that a loop carries, the extrema
+    of columns."""
     t, b, n, m = w.type(), w.size(SMALL), w.size(SMALL), w.size(SMALL)
     w.array(t, b, n, m)
     other = w.pick("xs[k + 1]", "(reverse xs[k + 1])", "xs[0]", "(reverse xs[k])")
     row = f"map2 (\\x y -> {w.element(t, 'x', 'y')}) xs[k] {other}"
-    table = f"loop xs = copy xs for k < n - 1 do xs with [k + 1] = {row}"
-    return f"entry main [b][n][m] (xss: [b][n][m]{t}): [b][n][m]{t} = map (\\xs -> {table}) xss"
+    kind = w.number(0, 7)
+    if kind == 0:
+        table = f"loop xs = copy xs for k < n - 1 do xs with [k + 1] = {row}"
+        return f"entry main [b][n][m] (xss: [b][n][m]{t}): [b][n][m]{t} = map (\\xs -> {table}) xss"
+    if kind < 4:
+        op = w.pick("max", "min")
+        first = "lowest" if op == "max" else "highest"
+        made = f"reduce (\\a c -> map2 {t}.{op} a {w.pick('c', '(reverse (reverse c))')}) (replicate m {t}.{first}) xs"
+        return f"entry main [b][n][m] (xss: [b][n][m]{t}): [b][m]{t} = map (\\xs -> {made}) xss"
+    other = w.pick("reverse ys", "map2 (-) ys zs", "rotate 1 zs", "ys")
+    new = f"(map2 (\\x y -> {w.element(t, 'x', 'y')}) ys zs, {other})"
+    rounds = f"loop (ys, zs) = (xs[n - 1], map (+ 1) xs[0]) for _k < n do {new}"
+    return f"entry main [b][n][m] (xss: [b][n][m]{t}): ([b][m]{t}, [b][m]{t}) = unzip (map (\\xs -> {rounds}) xss)"
 
 
 def shrinking(w: Writer) -> str:
