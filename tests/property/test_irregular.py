@@ -1,6 +1,6 @@
 """The law on random programs of nonuniform parallelism: in the interpreter, and every version on the CPU device.
 
-At most $SOAC_PROPERTY_PROGRAMS (200) in at most $SOAC_PROPERTY_SECONDS (6), a quarter of both on the device.
+At most $SOAC_PROPERTY_PROGRAMS (200) in at most $SOAC_PROPERTY_SECONDS (4), a quarter of both on the device.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.support.property.soak import record
 pytestmark = pytest.mark.whole
 
 PROGRAMS = int(os.environ.get("SOAC_PROPERTY_PROGRAMS", "200"))
-SECONDS = float(os.environ.get("SOAC_PROPERTY_SECONDS", "6"))
+SECONDS = float(os.environ.get("SOAC_PROPERTY_SECONDS", "4"))
 
 
 def share(law: Callable[[Case], Tally], programs: int, seconds: float) -> tuple[int, Tally]:

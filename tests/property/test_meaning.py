@@ -1,7 +1,7 @@
 """The law of the project on random programs: the share of a pull request.
 
 Programs are numbered, so that every run takes the same ones: at most $SOAC_PROPERTY_PROGRAMS (2000) in at most
-$SOAC_PROPERTY_SECONDS (10). At the end of the run stand how many there were and how often each rule has fired; printed
+$SOAC_PROPERTY_SECONDS (6). At the end of the run stand how many there were and how often each rule has fired; printed
 is how common each feature of programs was. `python -m tests.support.property.soak` runs more.
 """
 
@@ -25,7 +25,7 @@ from tests.support.property.soak import Found, program, record, run_part, table
 pytestmark = pytest.mark.whole
 
 PROGRAMS = int(os.environ.get("SOAC_PROPERTY_PROGRAMS", "2000"))
-SECONDS = float(os.environ.get("SOAC_PROPERTY_SECONDS", "10"))
+SECONDS = float(os.environ.get("SOAC_PROPERTY_SECONDS", "6"))
 SEED = 0
 PART = 20
 
@@ -71,7 +71,7 @@ def test_programs_have_all_features() -> None:
     assert not [feature.value for feature in Feature if found[feature] < 0.05 * count]
 
 
-@settings(ACCEPTED, max_examples=10)
+@settings(ACCEPTED, max_examples=6)
 @given(cases())
 def test_the_law_on_examples_of_hypothesis(case: Case) -> None:
     for mode in Mode:

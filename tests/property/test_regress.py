@@ -20,7 +20,7 @@ from tests.support.property.saved import load
 from tests.support.property.soak import REGRESS
 
 # All versions of a few programs take much longer than those of all others together: scripts/nightly has them.
-AT_NIGHT = 1.5
+AT_NIGHT = 1.0
 """Seconds of all versions from which on CI runs the default versions alone."""
 WHOLLY_AT_NIGHT = 5.0
 """Seconds of all versions from which on CI runs none."""
