@@ -31,7 +31,8 @@ ROOT = Path(__file__).parents[1]
 
 DURATIONS = Path(__file__).with_name("durations.json")
 LISTED = 0.1  # seconds from which on a test's duration is kept
-SLOW = 0.3  # seconds from which on a test is `slow`
+SLOW = 0.2  # seconds from which on a test is `slow`
+ALONE = 0.4  # seconds from which on the shortest case of a function is too, which is the only one then
 QUICK, QUICK_FILE = 0.2, 0.3  # seconds that a `quick` test, and those of a file, take at most
 QUICK_WORST = 1.0  # seconds that any other case of its function takes at most
 UNLISTED = 0.02  # seconds that a test takes which is not listed
@@ -64,14 +65,18 @@ def _remove_cache() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks by recorded durations: `slow` from SLOW seconds on; `quick` what is quick itself, as much of each file as
-    fits in QUICK_FILE seconds. `whole` stays in every full run, `whole(below=S)` if it takes less than S seconds. Marks
-    in the source hold."""
+    """Marks by recorded durations: `slow` from SLOW seconds on, the shortest case of a function from ALONE on; `quick`
+    what is quick itself, as much of each file as fits in QUICK_FILE seconds. `whole` stays in every full run,
+    `whole(below=S)` if it takes less than S seconds. Marks in the source hold."""
     config.stash[COLLECTED] = list(items)
     seconds: dict[str, float] = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
     worst: defaultdict[str, float] = defaultdict(float)
     for name, took in seconds.items():
         worst[_function(name)] = max(took, worst[_function(name)])
+    shortest: dict[str, tuple[float, str]] = {}
+    for item in items:
+        one = (seconds.get(item.nodeid, UNLISTED), item.nodeid)
+        shortest[_function(item.nodeid)] = min(one, shortest.get(_function(item.nodeid), one))
     files: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
     for item in items:
         took = seconds.get(item.nodeid, UNLISTED)
@@ -80,7 +85,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.slow)
         if whole is not None or any(item.get_closest_marker(mark) is not None for mark in ("quick", "slow")):
             continue
-        if took >= SLOW:
+        limit = ALONE if shortest[_function(item.nodeid)][1] == item.nodeid else SLOW
+        if took >= limit:
             item.add_marker(pytest.mark.slow)
         elif took <= QUICK and worst[_function(item.nodeid)] <= QUICK_WORST and item.get_closest_marker("gpu") is None:
             files[item.path].append(item)
