@@ -522,7 +522,7 @@ def looped(w: Writer, type: Array) -> str:
         start = array(w, type)
         with w.inside(i):
             new = value(w, type.elem, 2)
-        bound = type.size if w.decide(2) or not w.may_fail else scalar(w, "i64", True, 1)
+        bound = type.size if w.decide(2) or not w.may_fail else scalar(w, "i64", False, 1)
         w.note("loop that updates")
         return f"(loop {a.name} = copy {start} for {i.name} < {bound} do {a.name} with [{i.name}] = {new})"
     start = array(w, type)

@@ -235,7 +235,7 @@ def looped(w: Writer) -> None:
             i = w.var("i", I64, None, size)
             bound = size
             if w.decide(2):
-                bound, i = f"({scalar(w, 'i64', True, 2)} & 7)", replace(i, below=None)
+                bound, i = f"({scalar(w, 'i64', False, 2)} & 7)", replace(i, below=None)
             if w.one_in(5):
                 prim = w.integer()
                 i, bound = w.var("i", prim), f"{w.decide(9)}{prim.name}"
