@@ -3,7 +3,7 @@
     i of lane l  =  base + offset(l)        0 <= offset(l) <= last < W, each offset up to last that of some lane
 
 An access is one load of a vector, masked behind `last`, and one permutation of it, where a gather takes an access for
-each lane. LLVM finds the instruction in a vector that is made of elements at numbers in a vector.
+each lane.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from ...ir.ops import Op
 from ...ir.types import Prim
-from ..llvm.text import PERMUTE, mangled, memory_type
+from ..llvm.text import Code, memory_type
+from .small_tables import REGISTER, lookup
 from .values import Lanes, LaneValue, Uniform, Varying, Window
 
 MOST_MOVED = 1 << 24
@@ -36,11 +37,22 @@ def moved(e: Lanes, op: Op, args: tuple[LaneValue, ...], result: LaneValue) -> N
 
 
 def permuted(e: Lanes, prim: Prim, x: str, offsets: str) -> str:
-    """The lanes that the offsets name of a vector in memory."""
-    t, numbers = e.vec.raw(memory_type(prim)), e.vec.raw("i32")
-    name = f"{PERMUTE}{mangled(memory_type(prim), e.width)}"
-    e.code.module.declare(name, t, (t, numbers), " #1")
-    return e.code.call(name, t, ((t, x), (numbers, offsets)))
+    """The lanes that the offsets name of a vector: elements of a small table, which a processor has in a register."""
+    code, bits = e.code, 8 * prim.bytes
+    own, t = e.vec.raw(memory_type(prim)), e.vec.raw(f"i{bits}")
+    slot = code.slot(f"[{max(REGISTER, e.width * prim.bytes)} x i8]")
+    code.do(f"store {t} {_cast(code, own, x, t)}, ptr {slot}")
+    numbers = offsets if bits == Prim.I32.bits else _resized(code, e.vec.raw("i32"), offsets, t, bits)
+    found = code.call(lookup(code.module, bits, e.width, e.width), t, (("ptr", slot), (t, numbers)))
+    return _cast(code, t, found, own)
+
+
+def _cast(code: Code, t: str, x: str, to: str) -> str:
+    return x if t == to else code.op(f"bitcast {t} {x} to {to}")
+
+
+def _resized(code: Code, t: str, x: str, to: str, bits: int) -> str:
+    return code.op(f"{'zext' if bits > Prim.I32.bits else 'trunc'} {t} {x} to {to}")
 
 
 def ends_outside(e: Lanes, window: Window, size: str) -> str:

@@ -2,7 +2,8 @@
 
 Vector division is scalarised by LLVM (ten times slower). Up to 32 bits it goes through floats, where the quotient is
 exact; 64 bits do the same where all operands are below 2^50. Divisors are never zero here: the emitter puts 1 into
-lanes that are off. `min / -1` traps in the instruction and is undefined in LLVM, so -1 is negation.
+lanes that are off. `min / -1` traps in the instruction and is undefined in LLVM, so -1 is negation. A rest of scalars
+asks first whether one difference is enough.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ FLOAT_EXACT = 50
 
 def divide(v: Vec, op: Op, prim: Prim, x: str, y: str) -> str:
     """DIV and MOD round to minus infinity, QUOT and REM to zero."""
+    if v.width == SCALAR and y.startswith("%") and prim.bits >= 32 and op in (Op.MOD, Op.REM):
+        return _scalar_rest(v, op, prim, x, y)
     if v.width == SCALAR or not y.startswith("%"):
         quotient, rest = _divide_plain(v, prim, x, y)
     elif prim.bits == 64:
@@ -30,6 +33,11 @@ def divide(v: Vec, op: Op, prim: Prim, x: str, y: str) -> str:
             is_minus_one = v.ins("icmp eq", prim, y, v.const(prim, -1))
             quotient = v.select(prim, is_minus_one, v.ins("sub", prim, v.const(prim, 0), x), quotient)
         rest = _rest(v, prim, x, y, quotient)
+    return _rounded(v, op, prim, y, quotient, rest)
+
+
+def _rounded(v: Vec, op: Op, prim: Prim, y: str, quotient: str, rest: str) -> str:
+    """What an operation gives of the truncated quotient and its rest."""
     match op:
         case Op.DIV if prim.is_signed:
             return v.ins("sub", prim, quotient, _extend(v, prim, _rounds_up(v, prim, y, rest)))
@@ -40,6 +48,22 @@ def divide(v: Vec, op: Op, prim: Prim, x: str, y: str) -> str:
             return quotient
         case _:
             return rest
+
+
+def _scalar_rest(v: Vec, op: Op, prim: Prim, x: str, y: str) -> str:
+    """x or x - y, where 0 <= x < 2y, as mostly of counters that wrap around (`(i + 1) % n`): a fifth of a division."""
+    code, t = v.code, v.type(prim)
+    less = v.ins("sub", prim, x, y)
+    small = v.ins("icmp slt", prim, less, y)
+    positive = v.ins("icmp sge", prim, v.ins("or", prim, x, y), v.const(prim, 0))
+    result, divided, joined = code.slot(t), code.fresh("divided"), code.fresh("joined")
+    code.do(f"store {t} {v.intrinsic('umin', prim, x, less)}, ptr {result}")
+    code.branch(v.both(positive, small), joined, divided)
+    code.label(divided)
+    code.do(f"store {t} {_rounded(v, op, prim, y, *_divide_plain(v, prim, x, y))}, ptr {result}")
+    code.jump(joined)
+    code.label(joined)
+    return code.op(f"load {t}, ptr {result}")
 
 
 def _rest(v: Vec, prim: Prim, x: str, y: str, quotient: str) -> str:

@@ -16,9 +16,6 @@ from ...ir.floats import bits_of
 from ...ir.records import dataclass
 from ...ir.types import Prim
 
-PERMUTE = "soac.permute."
-"""A function of a vector and of numbers, whose elements are those of the vector at these numbers; code generation makes
-an instruction of it."""
 SCALAR = 0
 """The width that means: no vector at all."""
 

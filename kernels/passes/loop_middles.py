@@ -7,7 +7,7 @@ i + 1 is above 0, i - 1 below a bound that the last index reaches, and the remai
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
 from ...ir.ops import Op
@@ -15,7 +15,7 @@ from ...ir.records import dataclass
 from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KIf, KLet, KOp, KStm, KVar, Operand
-from ..kernel_ir.traverse import children, map_operands, with_children
+from ..kernel_ir.traverse import children, map_operands, statements, with_children
 
 FAR = 1 << 61
 """Beyond every index; bounds are brought within it, so that moving them by a few does not wrap."""
@@ -27,6 +27,10 @@ MIRRORED = {
     Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE, Op.MIN: Op.MIN, Op.MAX: Op.MAX,
 }  # fmt: skip
 """`x op y` is `y MIRRORED[op] x`."""
+
+
+RISING, FALLING = (Op.GE, Op.GT), (Op.LT, Op.LE)
+"""Comparisons that hold from some index on, and up to one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +49,12 @@ class Middle:
     `offsets`: variables that are the index plus a number; `rounds`: those that are the index plus a number and a
     variable; `known`: variables that stand for another operand; `pays`: whether a clamp or a branch is gone; `wraps`:
     whether a remainder of a neighbour is, as that of the index itself tells rows apart that one loop goes over;
-    `turned`: such remainders, of what and of which neighbour, unless they are negative before the middle."""
+    `turned`: such remainders, of what and of which neighbour, unless they are negative before the middle; `first`:
+    variables that are taken to be the first end (`first_ends`)."""
 
     index: KVar
     inside: frozenset[str]
+    first: frozenset[Operand] = frozenset()
     offsets: dict[Operand, int] = field(default_factory=dict)
     known: dict[Operand, Operand] = field(default_factory=dict)
     below: set[Bound] = field(default_factory=set)
@@ -166,7 +172,7 @@ class Middle:
 
     def compared(self, op: Op, x: Operand, u: Operand) -> Operand | None:
         """`x op u` where x is the index and a number. A constant u is taken to be the first end, another one the
-        last."""
+        last, unless it is one of an interval."""
         k = self.offsets[x]
         if abs(k) >= FAR:
             return None
@@ -179,7 +185,7 @@ class Middle:
                 self.above.add(Bound(u, 1 - k))
                 return x
             case Op.LT | Op.LE | Op.GT | Op.GE | Op.EQ | Op.NE:
-                late = isinstance(u, Const)
+                late = isinstance(u, Const) or u in self.first
                 one = op in (Op.LE, Op.GT, Op.EQ, Op.NE) if late else op in (Op.LE, Op.GT)
                 (self.below if late else self.above).add(Bound(u, int(one) - k))
                 return Const(Prim.BOOL, op in ((Op.GT, Op.GE, Op.NE) if late else (Op.LT, Op.LE, Op.NE)))
@@ -265,7 +271,7 @@ class Whole(Middle):
         the first end, another one the last; that no index is behind that becomes a condition of the cut where it is to
         be expected: of a clamp of the index or of one before it, of a comparison of one before it."""
         k = self.offsets[x]
-        if op not in MIRRORED:
+        if op not in MIRRORED or u in self.first:
             return None
         if isinstance(u, Const):
             above, below = k - int(u.value), -1
@@ -285,6 +291,28 @@ class Whole(Middle):
                 return Const(Prim.BOOL, op is Op.NE)
             case _:
                 return None
+
+
+def first_ends(index: KVar, stms: Iterable[KStm]) -> frozenset[Operand]:
+    """The first ends of intervals that the index is in or not: u of `u <= i && i < v` and of `i < u || i >= v`."""
+    near, found = {index}, set[Operand]()
+    terms: Mapping[Op, dict[Operand, frozenset[tuple[Op, Operand]]]] = {Op.AND: {}, Op.OR: {}}
+    for stm in statements(stms):
+        match stm:
+            case KLet(var, KOp(Op.ADD | Op.SUB, Prim.I64, (KVar() as x, Const()))) if x in near:
+                near.add(var)
+            case KLet(var, KOp(op, Prim.I64, (x, y))) if op in RISING + FALLING:
+                x, y, op = (y, x, MIRRORED[op]) if y in near else (x, y, op)
+                if x in near and isinstance(y, KVar):
+                    terms[Op.AND][var] = terms[Op.OR][var] = frozenset({(op, y)})
+            case KLet(var, KOp(Op.AND | Op.OR as op, Prim.BOOL, args)):
+                terms[op][var] = frozenset().union(*(terms[op].get(arg, frozenset()) for arg in args))
+                rising, falling = ({u for way, u in terms[op][var] if way in ways} for ways in (RISING, FALLING))
+                if rising and falling:
+                    found |= rising if op is Op.AND else falling
+            case _:
+                pass
+    return frozenset(found)
 
 
 def folded(op: Op, args: tuple[Operand, ...]) -> Operand | None:

@@ -65,7 +65,7 @@ from ..kernel_ir.traverse import (
     used,
 )
 from .hoist_invariants import split
-from .loop_middles import FAR, Bound, Middle, Whole
+from .loop_middles import FAR, Bound, Middle, Whole, first_ends
 
 LEAST = 4
 """Elements of a middle that is worth ends one by one."""
@@ -126,12 +126,13 @@ class _Cutter:
             return (stm,)
         before, others = split(stm, self.mutable, _is_total)
         rest = replace(stm, body=others)
-        middle = Middle(stm.index, defined(rest.body) | self.mutable | {stm.index.name})
+        first = first_ends(stm.index, rest.body)
+        middle = Middle(stm.index, defined(rest.body) | self.mutable | {stm.index.name}, first)
         body = middle.unchecked(middle.rewritten(rest.body))
         if not (middle.wraps if self.wraps else middle.pays):
             return (stm,)
         out = list(before)
-        whole = Whole(stm.index, middle.inside, turned=middle.turned, within=middle.within)
+        whole = Whole(stm.index, middle.inside, first, turned=middle.turned, within=middle.within)
         ends = whole.unchecked(whole.rewritten(rest.body))
         self.conditions(rest, whole, out)
         loaded = {array for inner in statements(rest.body) for array in loaded_arrays(inner)}
@@ -161,7 +162,8 @@ class _Cutter:
         rebased = self.rebased(stm, out)
         if stm.index.prim is not Prim.I64 or not is_plain(stm.body) or sum(1 for _ in statements(stm.body)) > MOST:
             return (stm,)
-        middle = Middle(rebased.index, defined(stm.body) | self.mutable | {stm.index.name})
+        first = first_ends(rebased.index, rebased.body)
+        middle = Middle(rebased.index, defined(stm.body) | self.mutable | {stm.index.name}, first)
         body = middle.unchecked(middle.rewritten(rebased.body))
         if not middle.pays:
             return (stm,)
@@ -181,7 +183,7 @@ class _Cutter:
         parts = (*stm.body, *stm.after)
         if stm.index.prim is not Prim.I64 or not is_plain(parts) or sum(1 for _ in statements(parts)) > MOST_SCANNED:
             return (stm,)
-        middle = Middle(stm.index, defined((stm,)) | self.mutable)
+        middle = Middle(stm.index, defined((stm,)) | self.mutable, first_ends(stm.index, parts))
         body, after = (middle.unchecked(middle.rewritten(stms)) for stms in (stm.body, stm.after))
         if not middle.pays:
             return (stm,)

@@ -8,7 +8,7 @@ from ...ir import core
 from ...ir.core import Body
 from ...ir.ops import Op
 from ...ir.traverse import bodies
-from ...ir.types import Atom, Const, Var
+from ...ir.types import Atom, Const, Prim, Var, i64
 from .host_builder import HostBuilder
 
 
@@ -48,6 +48,29 @@ def loop_bound(h: HostBuilder, body: Body) -> Var | None:
         return True
 
     return first[0] if are_known(body) and first else None
+
+
+def middle_width(h: HostBuilder, exp: core.SegMap) -> Var | None:
+    """The width of the first SOAC that counts with the points (`xs[:i]`, `xs[k:]`), as the point in the middle has
+    it."""
+    extents = dict(exp.space.dims)
+    made = {p.name: stm.exp for stm in exp.body.stms for p in stm.pat}
+
+    def in_the_middle(a: Atom) -> Atom | None:
+        if isinstance(a, Const) or a.name in h.types:
+            return a
+        if a.name in extents:
+            return h.op(Op.QUOT, extents[a.name], i64(2), base="middle")
+        match made.get(a.name):
+            case core.PrimOp(Op.ADD | Op.SUB | Op.MIN | Op.MAX as op, Prim.I64, (x, y)):
+                left, right = in_the_middle(x), in_the_middle(y)
+                return None if left is None or right is None else h.op(op, left, right, base="middle")
+            case _:
+                return None
+
+    first = next((w for w in widths_in(exp.body) if isinstance(w, Var)), None)
+    found = None if first is None else in_the_middle(first)
+    return found if isinstance(found, Var) else None
 
 
 def widths_in(body: Body) -> Iterator[Atom]:

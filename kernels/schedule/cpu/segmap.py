@@ -27,7 +27,7 @@ from ..own_elements import own_elements
 from ..queries import arrays_of_loops, copies_arrays, gives_arrays, has_loop, has_soac, overwritten
 from ..space import Chunk, bind_space, lanes_over_chunk, segment_results
 from ..table import Schedule, Segop, Table, in_memory, run
-from ..widths import copied_width, loop_bound, row_width
+from ..widths import copied_width, loop_bound, middle_width, row_width
 from .columns import with_columns
 from .factors import needed
 from .few_points import FEW_POINTS, most_alone
@@ -237,7 +237,8 @@ def is_long_to_spread(s: Points, spread: Made) -> Atom:
     points = h.product(s.exp.space.widths[s.joined.outer if isinstance(s.joined, Joined) else -1 :])
     width = row_width(h, s.exp.body) or loop_bound(h, s.exp.body) or copied_width(h, s.exp)
     if width is None:
-        return FALSE if lanes.cost <= spread.cost else TRUE
+        middle = middle_width(h, s.exp)
+        return TRUE if lanes.cost > spread.cost else FALSE if middle is None else at_least(h, middle, COUNTED)
     least = least_to_spread(lanes, spread)
     if least is not None and least <= SHORT:
         return TRUE
@@ -400,7 +401,7 @@ APART_GAIN = 0.8
 """Arrays of a thread must bring a point's cost below this share: they are copied at the end."""
 MOST_APART = 1 << 12
 """Elements of such arrays: those of a group of lanes fit the second cache."""
-SHORT, LONG = 4, 1024
+SHORT, LONG, COUNTED = 4, 1024, 256
 ROW_STARTS = 32.0
 """What it costs that a row is a block."""
 FEW = 32

@@ -16,6 +16,8 @@ from soac.ir.ops import DIVISIONS, Op, operand_types, result_type
 from soac.ir.types import Prim, i64
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, KConvert, KLet, KLoad, KOp, KStm, KVar, Operand, Space, Store
+from soac.kernels.llvm.integers import divide
+from soac.kernels.llvm.text import SCALAR, Code, Module, Vec
 from soac.kernels.passes.choose_lanes import LaneSettings
 from tests.support.compiled_kernels import compile_kernels
 from tests.support.kernel_interpreter import NO_CACHE, Runner
@@ -204,3 +206,13 @@ def test_conversions(source: Prim) -> None:
             for row, got in zip(rows, column, strict=True):
                 want = scalar.convert(source, target, row[0])
                 assert same(got, want, target, 0.0), (source, target, row, want, got)
+
+
+@pytest.mark.parametrize("prim", [Prim.I32, Prim.U32, Prim.I64, Prim.U64])
+def test_rests_of_counters_that_wrap_around_are_not_divided(prim: Prim) -> None:
+    """A branch and a difference stand before the division of a scalar."""
+    code = Code(Module())
+    divide(Vec(code, SCALAR), Op.MOD, prim, "%x", "%n")
+    branch, division = (next(k for k, line in enumerate(code.lines) if word in line) for word in ("br i1", "rem i"))
+    assert branch < division
+    assert any("@llvm.umin" in line for line in code.lines[:branch])

@@ -106,6 +106,37 @@ def test_lengths_around_those_of_vectors() -> None:
         assert program.f(list(range(n))).tolist() == [max(0, i - 2) for i in range(n)]
 
 
+INTERVALS = """
+entry padded [n] (k: i64) (xs: [n]i32): []i32 =
+  tabulate (n + 2 * k) (\\i -> if i >= k && i < n + k then xs[i - k] else 7)
+entry outside [n] (k: i64) (xs: [n]i32): [n]i32 =
+  tabulate n (\\i -> if i < k || i + 1 > n - k then xs[i] else xs[i - k] + xs[i + k])
+entry summed [n] (k: i64) (xs: [n]i64): i64 =
+  reduce_comm (+) 0 (tabulate n (\\i -> if k <= i && i < n - k then xs[i] * xs[i - k] else 1))
+"""
+
+
+def test_of_an_interval_the_middle_is_inside() -> None:
+    """Where both ends are found at run time."""
+    found = cuts(kernels_of(INTERVALS))
+    assert len(found) == 2
+    middles = [tuple(statements(loop.middle)) for loop, _ in found]
+    assert not any(isinstance(stm, KIf) for middle in middles for stm in middle)
+    assert all(any(isinstance(stm, KLet) and isinstance(stm.rhs, kir.KLoad) for stm in middle) for middle in middles)
+
+
+def test_intervals_of_all_lengths() -> None:
+    program = soac.compile(INTERVALS)
+    for n, k in itertools.product((*range(0, 24, 3), 70), (0, 1, 3, 4, 5, 11)):
+        xs = np.arange(1, n + 1)
+        assert np.array_equal(program.padded(k, xs.astype(np.int32)), np.pad(xs, k, constant_values=7))
+        i = np.arange(n)
+        inside = (i >= k) & (i < n - k)
+        below, above = xs.take(i - k, mode="wrap") if n else xs, xs.take(i + k, mode="wrap") if n else xs
+        assert np.array_equal(program.outside(k, xs.astype(np.int32)), np.where(inside, below + above, xs))
+        assert program.summed(k, xs) == np.where(inside, xs * below, 1).sum()
+
+
 SCANS = """
 entry steps [n] (xs: [n]f32): [n]f32 = scan (+) 0 (tabulate n (\\i -> if i == 0 then 0 else xs[i] * xs[i - 1]))
 entry means [n] (xs: [n]f32): [n]f32 =

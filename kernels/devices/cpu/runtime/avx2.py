@@ -11,8 +11,9 @@ lanes of a vector mostly are.
 
 Masked stores, and masked loads of small elements: masks are mostly on or off for a whole register, which needs none.
 A mask in a store takes as long as many stores on some of these processors, and for elements of less than 32 bits LLVM
-has a branch for each. Of these a register is loaded whole where it ends in the page that it begins in, and the first
-ones, as the rest of a row has them, are stored as words of 8, 4, 2 and 1 bytes.
+has a branch for each. Of these a vector is loaded whole where it ends in the page that it begins in, and the first ones
+of a register, as the rest of a row has them, are stored as words of 8, 4, 2 and 1 bytes. Long modules are not inlined,
+so functions take masks as bytes: 64 truth values would be passed one by one.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ STORE = re.compile(
     r"call void @llvm\.masked\.store\.v(\d+)([if]\d+)\.p0\((<\d+ x \w+>) (.*), ptr (.*), i32 (\d+), (<\d+ x i1>) (.*)\)"
 )
 LOAD = re.compile(
-    r"call (<\d+ x \w+>) @llvm\.masked\.load\.v(\d+)(i8|i16)\.p0"
+    r"(%\S+) = call (<\d+ x \w+>) @llvm\.masked\.load\.v(\d+)(i8|i16)\.p0"
     r"\(ptr (.*), i32 (\d+), (<\d+ x i1>) (.*), <\d+ x \w+> zeroinitializer\)"
 )
 
@@ -77,13 +78,15 @@ def for_avx2(text: str) -> str:
         lanes, element, t, x, to, align, flags, mask = found.groups()
         name = f"soac.store.v{lanes}{element}.{align}"
         masked[name] = _store(name, t, int(lanes), element, align)
-        return f"call void @{name}({t} {x}, ptr {to}, {flags} {mask})"
+        on = f"%on.s{found.start()}"
+        return f"{_as_bytes(on, flags, mask)}\n  call void @{name}({t} {x}, ptr {to}, {_bytes(lanes)} {on})"
 
     def load(found: re.Match[str]) -> str:
-        t, lanes, element, at, align, flags, mask = found.groups()
+        value, t, lanes, element, at, align, flags, mask = found.groups()
         name = f"soac.load.v{lanes}{element}.{align}"
         masked[name] = _load(name, t, int(lanes), element, align)
-        return f"call {t} @{name}(ptr {at}, {flags} {mask})"
+        on = f"%on.l{found.start()}"
+        return f"{_as_bytes(on, flags, mask)}\n  {value} = call {t} @{name}(ptr {at}, {_bytes(lanes)} {on})"
 
     def floats(found: re.Match[str]) -> str:
         if found[2] in short:
@@ -96,6 +99,15 @@ def for_avx2(text: str) -> str:
     text = LOAD.sub(load, STORE.sub(store, KEEPS.sub(keeps, text)))
     made += masked.values()
     return declared(DECLARED.sub("", text) + unnested(branched("".join(made))))
+
+
+def _bytes(lanes: str | int) -> str:
+    """The type of a mask between functions."""
+    return f"<{lanes} x i8>"
+
+
+def _as_bytes(name: str, flags: str, mask: str) -> str:
+    return f"{name} = sext {flags} {mask} to {flags.replace('i1', 'i8')}"
 
 
 def _parts(lanes: int, element: str) -> tuple[int, int]:
@@ -137,7 +149,8 @@ some:
 end:
 }}
 {apart}
-define internal void @{name}({t} %x, ptr %to, <{lanes} x i1> %keep) alwaysinline {{
+define internal void @{name}({t} %x, ptr %to, {_bytes(lanes)} %on) alwaysinline {{
+  %keep = icmp slt {_bytes(lanes)} %on, zeroinitializer
 {stores}}}
 """
 
@@ -182,52 +195,45 @@ def _apart(name: str, result: str, params: str, mask: str, body: str) -> str:
 
 
 def _load(name: str, t: str, lanes: int, element: str, align: str) -> str:
-    """The function that loads those lanes of a vector that are on; others are 0. The address of a whole register that
-    is on in part is hidden from LLVM, which takes what is beyond an array of the stack for undefined."""
-    parts, each = _parts(lanes, element)
-    own, mask, size = f"<{each} x {element}>", f"<{each} x i1>", each * int(element[1:]) // 8
-    masked = f"@llvm.masked.load.v{each}{element}.p0"
-    by_mask = f"ret {own} (call {own} {masked}(ptr %at, i32 {align}, {mask} %keep, {own} zeroinitializer))"
-    loads = "".join(
-        f"  %x{k} = call {own} @{name}.one(ptr (getelementptr {element}, ptr %at, i64 {k * each}), "
-        f"{mask} {_part('%keep', f'<{lanes} x i1>', k, each)})\n"
-        for k in range(parts)
-    )
+    """The function that loads those lanes of a vector that are on; others are 0. The address of a whole vector that is
+    on in part is hidden from LLVM, which takes what is beyond an array of the stack for undefined."""
+    size, keep = lanes * int(element[1:]) // 8, f"%keep = icmp slt {_bytes(lanes)} %on, zeroinitializer"
+    keep += f"\n  %word = bitcast <{lanes} x i1> %keep to i{lanes}"
     return f"""
-define internal {own} @{name}.one(ptr %at, {mask} %keep) alwaysinline {{
-  switch i{each} (bitcast {mask} %keep to i{each}), label %some [ i{each} 0, label %end  i{each} -1, label %all ]
-all:
-  %whole = load {own}, ptr %at, align {align}
-  br label %end
+define internal {t} @{name}.apart(ptr %at, {_bytes(lanes)} %on) noinline cold {{
+  {keep}
+  %memory = alloca {t}
+  store {t} zeroinitializer, ptr %memory
+head:
+  %left = phi i{lanes} [ %word, %entry ], [ %others, %taken ]
+  br i1 (icmp eq i{lanes} %left, 0), label %end, label %taken
+taken:
+  %lane = call i{lanes} @llvm.cttz.i{lanes}(i{lanes} %left, i1 true)
+  %x = load {element}, ptr (getelementptr {element}, ptr %at, i{lanes} %lane), align {align}
+  store {element} %x, ptr (getelementptr {element}, ptr %memory, i{lanes} %lane)
+  %others = and i{lanes} %left, (sub i{lanes} %left, 1)
+  br label %head
+end:
+  ret {t} (load {t}, ptr %memory)
+}}
+define internal {t} @{name}(ptr %at, {_bytes(lanes)} %on) alwaysinline {{
+  {keep}
+  br i1 (icmp eq i{lanes} %word, 0), label %end, label %some
 some:
   %ends = icmp ugt i64 (and i64 (ptrtoint ptr %at to i64), {PAGE - 1}), {PAGE - size}
   br i1 %ends, label %apart, label %page
 page:
   %hidden = call ptr asm "", "=r,0"(ptr %at)
-  %more = load {own}, ptr %hidden, align {align}
-  %near = select {mask} %keep, {own} %more, {own} zeroinitializer
+  %more = load {t}, ptr %hidden, align {align}
+  %near = select <{lanes} x i1> %keep, {t} %more, {t} zeroinitializer
   br label %end
 apart:
-  %part = call {own} @{name}.apart(ptr %at, {mask} %keep)
+  %part = call {t} @{name}.apart(ptr %at, {_bytes(lanes)} %on)
 end:
-  %x = phi {own} [ zeroinitializer, %entry ], [ %whole, %all ], [ %near, %page ], [ %part, %apart ]
-  ret {own} %x
-}}
-{_apart(name, own, "ptr %at", mask, by_mask)}
-define internal {t} @{name}(ptr %at, <{lanes} x i1> %keep) alwaysinline {{
-{loads}  ret {t} {_joined([f"%x{k}" for k in range(parts)], element, each)}
+  %x = phi {t} [ zeroinitializer, %entry ], [ %near, %page ], [ %part, %apart ]
+  ret {t} %x
 }}
 """
-
-
-def _joined(parts: list[str], element: str, each: int) -> str:
-    """Registers as one vector."""
-    if len(parts) == 1:
-        return parts[0]
-    half, t = len(parts) // 2, f"<{each * len(parts) // 2} x {element}>"
-    left, right = (_joined(side, element, each) for side in (parts[:half], parts[half:]))
-    order = ", ".join(f"i32 {lane}" for lane in range(each * len(parts)))
-    return f"(shufflevector {t} {left}, {t} {right}, <{each * len(parts)} x i32> <{order}>)"
 
 
 def _near_first(lanes: str, source: str, t: str, how: str) -> str:

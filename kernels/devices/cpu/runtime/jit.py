@@ -150,7 +150,7 @@ def identity() -> tuple[str, ...]:
     """Everything but the text that decides about the object."""
     here = host()
     version = ".".join(map(str, llvm.llvm_version_info))
-    return "jit-9", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
+    return "jit-10", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
 
 
 # ---- compile -----------------------------------------------------------------------------------------------------
@@ -199,13 +199,11 @@ def optimised(
     texts: tuple[str, ...], machine: llvm.TargetMachine, target: Host, effort: Effort = Effort.FULL
 ) -> llvm.ModuleRef:
     """The modules as one, verified and after LLVM's passes."""
-    from ....llvm.text import PERMUTE  # the cache mostly has the code
-    from .avx2 import for_avx2, has_avx2_alone
+    from .avx2 import for_avx2, has_avx2_alone  # the cache mostly has the code
     from .extrema import MARK, by_range, has_range, written_out
     from .lookups import for_lookups
     from .narrow_gathers import for_narrow_gathers
     from .partial_rows import for_partial_rows
-    from .permutations import by_elements
 
     ranges = has_range(target.features)
     if target.triple.startswith("x86_64") and not ranges:
@@ -222,11 +220,7 @@ def optimised(
     module.data_layout = str(machine.target_data)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(2))
     pipeline(texts, builder, effort).run(module, builder)
-    marked = {mark for mark in (MARK, PERMUTE) if any(mark in text for text in texts)}
-    made = by_range(str(module)) if ranges and MARK in marked else ""
-    if PERMUTE in marked:
-        made = by_elements(made or str(module))
-    return verified(made) if made else module
+    return verified(by_range(str(module))) if ranges and any(MARK in text for text in texts) else module
 
 
 def verified(text: str) -> llvm.ModuleRef:

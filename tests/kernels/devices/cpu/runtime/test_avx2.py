@@ -129,6 +129,13 @@ def test_masked_copies_touch_what_is_on(target: jit.Host, element: str, lanes: i
         assert np.array_equal(got, np.where(on, xs, np.array(99, dtype)))
 
 
+def test_masks_of_64_lanes_are_passed_in_registers() -> None:
+    """Long modules are not inlined."""
+    heads = [line for line in for_avx2(masked_copy("i8", 64, 1)).splitlines() if line.startswith("define internal")]
+    assert any("<64 x i8> %on)" in head for head in heads)
+    assert not any("<64 x i1>" in head for head in heads)
+
+
 @pytest.mark.parametrize(("element", "lanes"), [("i8", 64), ("i8", 8), ("i16", 32)])
 @pytest.mark.skipif(not HERE.triple.startswith("x86_64"), reason="AVX2 is of x86")
 def test_masked_loads_read_no_other_page(element: str, lanes: int) -> None:
