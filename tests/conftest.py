@@ -8,7 +8,9 @@ import math
 import os
 import shutil
 import tempfile
+import zlib
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -45,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compiled kernels are kept between runs in `.cache`, those of a run in CI in a directory of its own; all unless
-    SOAC_CACHE_DIR names one. All kernels have code of full effort, but where a test says otherwise."""
+    SOAC_CACHE_DIR names one. No kernel has quick code first, but where a test says otherwise."""
     os.environ.setdefault("SOAC_EFFORT", "full")
     if "SOAC_CACHE_DIR" in os.environ:
         return
@@ -58,6 +60,31 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _remove_cache() -> None:
     shutil.rmtree(os.environ.pop("SOAC_CACHE_DIR"), ignore_errors=True)
+
+
+OF_VALUES = ("conformance", "flatten", "kernels/lanes", "kernels/passes", "kernels/schedule", "programs", "property")
+"""Where tests look at what programs give, not at how fast."""
+WHOLE = 4
+"""Of that many of these tests one has kernels that went through all of LLVM's passes, which take most of the time of a
+test; those of the others went through few."""
+
+
+@pytest.fixture(autouse=True)
+def few_passes_of_llvm(request: pytest.FixtureRequest) -> Iterator[None]:
+    """For three of four tests of values; for none at night ($SOAC_LLVM=all)."""
+    name = request.node.nodeid
+    is_whole = zlib.crc32(name.encode()) % WHOLE == 0 or os.environ.get("SOAC_LLVM") == "all"
+    if is_whole or not name.startswith(tuple([f"tests/{folder}/" for folder in OF_VALUES])):
+        yield
+        return
+    from soac.kernels.devices.cpu import build
+    from soac.kernels.devices.cpu.runtime.jit import Effort, load_text, source_of
+    from tests.support import compiled_kernels
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "source_of", lambda text, _: source_of(text, Effort.QUICK))
+        patch.setattr(compiled_kernels, "load_text", lambda *given: load_text(*given, effort=Effort.QUICK))
+        yield
 
 
 # ---- which tests are quick, and which slow -----------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,15 @@ LONG = {"G0", "Gr screma", "alias", "append", "call", "fission", "iota"}
 """Rules that no example of the guide shows: random programs reach them, for seconds, and goldens by the way."""
 
 
+@cache
+def _all() -> tuple[Path, ...]:
+    """The files of tests that run with what CI installs."""
+    return tuple(path for path in ROOT.rglob("test_*.py") if not OPTIONAL.search(path.read_text(encoding="utf-8")))
+
+
 def _always(folder: Path) -> list[Path]:
-    """Its files of tests that run with what CI installs."""
-    return [path for path in folder.rglob("test_*.py") if not OPTIONAL.search(path.read_text(encoding="utf-8"))]
+    """Those of a folder."""
+    return [path for path in _all() if path.is_relative_to(folder)]
 
 
 @pytest.fixture

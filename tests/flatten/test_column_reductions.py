@@ -9,11 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 import soac
+from soac.flatten.column_reductions import column_reductions
+from soac.flatten.fusion.driver import fuse
+from soac.flatten.inline import inline
+from soac.flatten.simplify.driver import simplify
 from soac.frontend.compile import compile_text
-from soac.ir.core import Reshape
-from soac.ir.machine import CPU, Mode
+from soac.ir.core import Prog, Reshape
+from soac.ir.interpret import interpret
 from soac.ir.traverse import all_stms
-from soac.pipeline import compile_core
 
 PROGRAM = """
 entry sums [a][b][c] (x: [a][b][c]f32): [b]f32 = map (\\m -> f32.sum (flatten m)) (transpose x)
@@ -27,9 +30,16 @@ entry less [a][b][c] (x: [a][b][c]i32): [b]i32 =
   map (\\m -> let k = m[0, 0] in i32.sum (map (\\v -> v - k) (flatten m))) (transpose x)
 entry ordered [a][b][c] (x: [a][b][c]i32): [b]i32 =
   map (\\m -> reduce (\\v w -> if v == 0 then w else v) 0 (flatten m)) (transpose x)
+entry one_ordered [a][b][c] (x: [a][b][c]i32): [b](i32, i32) =
+  map (\\m -> (i32.sum (flatten m), reduce (\\v w -> if v == 0 then w else v) 0 (flatten m))) (transpose x)
+entry crossed [a][b][c] (x: [a][b][c]i32) (y: [c][b][a]i32): [b]i32 =
+  map2 (\\m k -> i32.sum (map2 (*) (flatten m :> [a*c]i32) (flatten k :> [a*c]i32))) (transpose x) (transpose y)
+entry kept [a][b][c] (x: [a][b][c]i32): ([b]i32, [b][]i32) =
+  unzip (map (\\m -> let ys = map (* 2) (flatten m) in (i32.sum ys, ys)) (transpose x))
 entry together [a][b][c] (x: [a][b][c]f32): [a]f32 = map (\\m -> f32.sum (flatten m)) x
 """
 SPLIT = ("sums", "means", "most", "products")
+ENTRIES = (*SPLIT, "less", "ordered", "one_ordered", "crossed", "kept", "together")
 SIZES = [(0, 3, 4), (3, 0, 4), (3, 4, 0), (1, 1, 1), (40, 3, 5), (300, 20, 4), (5, 9, 700), (30, 30, 30)]
 Array = NDArray[Any]
 
@@ -48,30 +58,55 @@ def wanted(entry: str, x: Array) -> tuple[Array, ...]:
             return ((rows * rows[::-1]).sum(1, dtype=np.int32),)
         case "less":
             return ((rows - x[0, :, :1]).sum(1, dtype=np.int32),)
+        case "crossed":
+            return ((rows * x.transpose(1, 2, 0).reshape(b, a * c)[::-1]).sum(1, dtype=np.int32),)
+        case "kept":
+            return 2 * rows.sum(1, dtype=np.int32), 2 * rows
+        case "one_ordered":
+            return rows.sum(1, dtype=np.int32), *wanted("ordered", x)
         case "ordered":
             return (np.array([next((v for v in row if v), 0) for row in rows], np.int32),)
         case _:
             return (x.sum((1, 2)),)
 
 
-@pytest.mark.parametrize("entry", [*SPLIT, "less", "ordered", "together"])
+def arguments(entry: str, shape: tuple[int, int, int]) -> list[Any]:
+    dtype = {"most": np.int8, "sums": np.float32, "means": np.float32, "together": np.float32}.get(entry, np.int32)
+    x = np.random.default_rng(sum(shape)).integers(0, 5, shape).astype(dtype)
+    turned = x[:, ::-1]
+    more = {"means": [np.float32(1)], "products": [turned.copy()], "crossed": [turned.T.copy()]}
+    return [x, *more.get(entry, [])]
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
 def test_values(entry: str) -> None:
     program = soac.compile(PROGRAM)
-    dtype = {"most": np.int8, "sums": np.float32, "means": np.float32, "together": np.float32}.get(entry, np.int32)
     for a, b, c in SIZES:
         if entry in ("means", "less") and not a * c:
             continue
-        x = np.random.default_rng(a + b + c).integers(0, 5, (a, b, c)).astype(dtype)
-        more = {"means": [np.float32(1)], "products": [np.ascontiguousarray(x[:, ::-1])]}.get(entry, [])
-        found = program.prepare(entry, threads=1)([x, *more])
-        for one, expected in zip(found, wanted(entry, x), strict=True):
+        args = arguments(entry, (a, b, c))
+        found = program.prepare(entry, threads=1)(args)
+        for one, expected in zip(found, wanted(entry, args[0]), strict=True):
             assert np.allclose(one, expected, rtol=1e-6), (a, b, c)
 
 
-def test_planes_are_not_made_flat() -> None:
+@pytest.fixture(scope="module")
+def before() -> Prog:
+    return simplify(fuse(simplify(inline(compile_text(PROGRAM, "planes.soac")))))
+
+
+def test_planes_are_not_made_flat(before: Prog) -> None:
     """Where they do not lie together, and the order does not matter."""
-    prog = compile_core(compile_text(PROGRAM, "planes.soac"), Mode.INCREMENTAL, CPU).fused
-    bodies = {f.entry.name: f.body for f in prog.functions if f.entry is not None}
+    bodies = {f.entry.name: f.body for f in column_reductions(before).functions if f.entry is not None}
     flat = {name for name, body in bodies.items() if any(isinstance(s.exp, Reshape) for s in all_stms(body))}
-    assert flat.isdisjoint(SPLIT)
-    assert {"less", "ordered", "together"} <= flat
+    assert flat == set(ENTRIES) - set(SPLIT)
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_the_pass_alone_keeps_values(before: Prog, entry: str) -> None:
+    split = column_reductions(before)
+    for shape in ((2, 3, 5), (3, 1, 2), (1, 2, 0)):
+        args = arguments(entry, shape)
+        if shape[2] or entry not in ("means", "less"):
+            (found, _), (expected, _) = interpret(split, entry, args), interpret(before, entry, args)
+            assert all(map(np.array_equal, found, expected)), shape

@@ -48,6 +48,9 @@ PROGRAMS = {
         "let a = copy xs let v = map (+ 1) a"
         " in scatter a (iota n ++ iota n) (map (\\i -> a[n - 1 - i] + v[i]) (iota n) ++ map (\\i -> a[i] * 2) (iota n))"
     ),
+    "histograms in a nest whose neutral elements differ": (
+        "map (\\x -> reduce_by_index (replicate 3 (-9999)) i64.max (-1000 - x * x) (map (% 3) xs) (map (+ x) xs)) xs"
+    ),
     "results of a map of rows in another order": (
         "let op (a, b) (c, d) = let (u, v) = unzip (map4 (\\x y z w -> (y + w, i64.max x z)) a b c d) in (v, u)"
         " in let (p, q) = reduce op (replicate n i64.lowest, replicate n 0)"

@@ -56,6 +56,7 @@ ILL_FORMED = {
     "element 1 should be i32": core("let (z_9: [2]i32) = [x_4, y_7] : i32 in (x_4)"),
     "is [3]i32": core("let (z_9: [2]i32) = [x_4, x_4, x_4] : i32 in (x_4)"),
     "no permutation": core("let (z_9: [n_1][n_1]i32) = rearrange (1, 1) xss_6 in (x_4)"),
+    "x_4 is no array": core("let (z_9: [1]i32) = reshape [1] x_4 in (x_4)"),
     "row type 1 should be i32": core("let (z_9: [n_1]i32) = concat n_1 (xs_2, xss_6) in (x_4)"),
     "a certificate should be bool": core("#{x_4} let (z_9: i32) = x_4 in (z_9)"),
     "value 0 should be i32, is [n_1]i32": core("let (z_9: i32) = copy xs_2 in (z_9)"),

@@ -13,6 +13,7 @@ from soac.ir.core import FunDef
 from soac.ir.entry import bind_sizes
 from soac.ir.parse import parse_prog
 from soac.ir.reached_sides import Side, Way, reached_sides
+from soac.ir.version_tree import Size
 from soac.kernels.devices.cpu.executable import CpuDevice
 from soac.kernels.devices.device import default_of
 from soac.pipeline import flat_prog
@@ -49,6 +50,19 @@ def test_one_side_where_the_sizes_decide() -> None:
     assert {taken for _, taken in many} == {True}
     assert min(few)[0] in {threshold for threshold, _ in many}
     assert min(few) not in many
+
+
+def test_guards_of_constants() -> None:
+    """A constant is computed in each version that its own sizes ask for."""
+    sums = "def sums = scan (+) 0 (map (\\i -> i64.sum (map (^ i) (iota 9000))) (iota 40))"
+    assert sides(f"{sums} entry main (k: i64): i64 = sums[k]", [np.int64(1)])
+
+
+def test_a_size_is_reached_unless_a_forced_side_leads_elsewhere() -> None:
+    size = Size("main.tile", 4, (("a", True), ("b", False)))
+    assert [size.is_reached(forced) for forced in ({}, {"a": True, "c": False}, {"a": False}, {"b": True})] == [
+        True, True, False, False,
+    ]  # fmt: skip
 
 
 def test_branches_that_scalars_decide() -> None:

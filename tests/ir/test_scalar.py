@@ -364,7 +364,8 @@ def test_narrow_floats_are_rounded_to_their_width() -> None:
 @pytest.mark.parametrize("prim", [Prim.F16, Prim.F32])
 def test_the_next_number_of_narrow_floats_is_that_of_numpy(prim: Prim) -> None:
     to = DTYPES[prim].type
-    ends = (0.0, -0.0, 1.0, -1.0, float(np.finfo(to).max), math.inf, -math.inf, float(np.finfo(to).smallest_subnormal))
+    tiny, most = float(np.finfo(to).smallest_subnormal), float(np.finfo(to).max)
+    ends = (0.0, -0.0, 1.0, -1.0, most, math.inf, -math.inf, tiny, math.nan)
     for x, y in itertools.product(ends, repeat=2):
         with np.errstate(over="ignore"):
             wanted = y if x == y else float(np.nextafter(to(x), to(y)))

@@ -33,6 +33,7 @@ MACHINES = (CPU, CUDA)
 SCALAR = {"PrimOp", "Convert", "Assert", "Index"}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_first_programs_of_a_rule_become_what_they_became(name: str, update: bool) -> None:
     if update:

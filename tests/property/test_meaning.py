@@ -61,6 +61,7 @@ def share(programs: int, seconds: float) -> tuple[Tally, list[Found]]:
     return tally, found
 
 
+@pytest.mark.slow  # of the generator
 def test_programs_have_all_features() -> None:
     count = 400
     found: Counter[Feature] = Counter()
@@ -71,6 +72,7 @@ def test_programs_have_all_features() -> None:
     assert not [feature.value for feature in Feature if found[feature] < 0.05 * count]
 
 
+@pytest.mark.slow  # the law and the programs of the first test, drawn by Hypothesis
 @settings(ACCEPTED, max_examples=6)
 @given(cases())
 def test_the_law_on_examples_of_hypothesis(case: Case) -> None:

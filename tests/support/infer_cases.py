@@ -1,13 +1,13 @@
-"""Help for tests of inference: type a text beneath the real prelude, and show what was found."""
+"""Help for tests of inference: type a text beneath the real prelude, and show what was found. What is known of the
+prelude is found once, as where programs are compiled (`tests/frontend/test_known_prelude.py`)."""
 
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from functools import cache
-from importlib import resources
 
 import pytest
 
+from soac.frontend.library import known_prelude
 from soac.frontend.modules.program import infer
 from soac.frontend.parsing.parse import parse_module
 from soac.frontend.source.declarations import Module, ValDec
@@ -17,16 +17,11 @@ from soac.frontend.typing.unify import Solver
 from soac.ir.errors import CompileError, Diagnostic
 
 
-@cache
-def prelude() -> Module:
-    text = resources.files("soac.frontend.source").joinpath("prelude.soac").read_text(encoding="utf-8")
-    return parse_module(text, "prelude.soac", 0)
-
-
 def infer_text(text: str) -> tuple[Module, Typed, tuple[Diagnostic, ...]]:
     """The module of `text`, what inference says of it, and the warnings."""
-    module = parse_module(text, "t.soac", prelude().next_id)
-    typed, warnings = infer((prelude(), module))
+    known = known_prelude()
+    module = parse_module(text, "t.soac", known.module.next_id)
+    typed, warnings = infer((known.module, module), known)
     return module, typed, warnings
 
 

@@ -80,10 +80,16 @@ def test_integers_are_searched(entry: str, prim: str) -> None:
     assert len(found) == (3 if prim == "i32" else 1)
 
 
-def test_what_depends_on_more_than_the_order_is_not_searched() -> None:
-    text = (
-        "entry f [n] (x: [n]i32) = reduce_comm (\\(a, i) (b, j) -> if a >= b && a > 5 then (a, i) else (b, j))"
-        " (-1, -1) (zip x (iota n))"
-    )
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "if a < b || a <= 5 then (b, j) else (a, i)",
+        "if i >= 0 && a < b || i < 0 && b > 5 then (b, j) else (a, i)",
+        "(if a < b || i < 0 then b else a, if a < b then j else i)",
+    ],
+)
+def test_what_depends_on_more_than_the_order_is_not_searched(choice: str) -> None:
+    """Also where that is the first element alone."""
+    text = f"entry f [n] (x: [n]i32) = reduce_comm (\\(a, i) (b, j) -> {choice}) (-1, -1) (zip x (iota n))"
     first = narrow_argreduce(if_convert(soac.compile(text).compiled.host.kernels[0]))
     assert sum(isinstance(stm, BlockReduce) for stm in statements(first.body)) == 1
