@@ -30,6 +30,7 @@ from ..kernel_ir.nodes import (
     KVar,
     LoadRow,
     Operand,
+    PeeledThreads,
     Space,
     Store,
     StoreRow,
@@ -95,12 +96,13 @@ class _Rows:
         """Outside of loops over threads."""
         if isinstance(stm, KLet):
             self.values.note(stm)
-        if not isinstance(stm, Threads):
+        if not isinstance(stm, Threads | PeeledThreads):
             return None
-        inside = list(statements(stm.body))
+        inside = [one for body in children(stm) for one in statements(body)]
         stored = frozenset(array for one in inside for array in stored_arrays(one))
         loaded = frozenset(array for one in inside for array in loaded_arrays(one))
-        return (replace(stm, body=self.body(stm.body, _Loop(stm.index.name, defined((stm,)), stored, loaded))),)
+        loop = _Loop(stm.index.name, defined((stm,)), stored, loaded)
+        return (with_children(stm, [self.body(body, loop) for body in children(stm)]),)
 
     def body(self, stms: tuple[KStm, ...], loop: _Loop) -> tuple[KStm, ...]:
         """A list of statements: the runs of straight code without checks in it, and what is inside of the others."""
