@@ -41,6 +41,7 @@ from ..ir.rename import refreshing, rewrite_atom, rewrite_stm
 from ..ir.traverse import all_exps, bodies, map_bodies
 from ..ir.types import Atom, Const, Name, Names, Prim, Var, i64, scalar
 from .aliasing.classes import Sharing, sharing_in
+from .loop_states import loosened
 from .simplify.driver import simplify
 from .simplify.views import whole
 
@@ -59,7 +60,8 @@ def unroll(prog: Prog) -> Prog:
     """`prog` with its small constant nests inside of maps written out, and simplified where that changed anything."""
     state = _Unroller(Names(prog.next_name), sharing_in(prog))
     functions = tuple(replace(f, body=state.body(f.body, inside=False)) for f in prog.functions)
-    return simplify(Prog(prog.consts, functions, state.names.next)) if state.fired else prog
+    prog = simplify(Prog(prog.consts, functions, state.names.next)) if state.fired else prog
+    return prog if (loose := loosened(prog)) is prog else simplify(loose)
 
 
 @dataclass(slots=True)

@@ -153,6 +153,8 @@ def _token_hint(token: Token, accepts: set[str], first: bool) -> str | None:
         return f"operators are read as long as possible: `{token}` is one; put a blank before the `-`"
     if kind == "RANGE":
         return "a range is `a..<b`, `a...b` or `a..b...c`"
+    if token == "<" and accepts >= {"IN", "COLON"}:
+        return "the index of a loop has a name: `for _i < n`"
     if kind == "EQUAL" and accepts >= _OPERATOR:
         return "comparison is `==`; a definition inside of another is `let x = .. in ..`, before its use"
     foreign = _FOREIGN_EXP.get(str(token)) if accepts >= _EXP else _FOREIGN.get(str(token))

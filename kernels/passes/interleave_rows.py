@@ -3,9 +3,10 @@
     threads i { x = a[3*i]; y = a[3*i + 1]; z = a[3*i + 2]; .. b[2*i] := u; b[2*i + 1] := v }
       ⟶  threads i { (x, y, z) = a[3*i ..]; .. b[2*i ..] := (u, v) }
 
-In lanes, each of these is a gather or a scatter; a row is read and written by whole vectors (`lanes/interleaved.py`). A
-row begins where the first of its loads stands, or where the last of its stores does: the array is not written, or not
-read, in the loop, and no check stands between, since a row reads nothing that the program does not.
+So in reductions and scans. In lanes, each of these is a gather or a scatter; a row is read and written by whole vectors
+(`lanes/interleaved.py`). A row begins where the first of its loads stands, or where the last of its stores does: the
+array is not written, or not read, in the loop, and no check stands between, since a row reads nothing that the program
+does not.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ..kernel_ir.nodes import (
     KVar,
     LoadRow,
     Operand,
+    PeeledThreads,
     Space,
     Store,
     StoreRow,
@@ -74,8 +76,8 @@ class _Access:
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """A loop over threads: its index, the variables that it makes, this among them, the arrays that it writes and those
-    that it reads."""
+    """A loop over threads, a reduction or a scan: its index, the variables that it makes, this among them, the arrays
+    that it writes and those that it reads."""
 
     index: str
     inside: frozenset[str]
@@ -92,15 +94,16 @@ class _Rows:
     made: int = 0
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
-        """Outside of loops over threads."""
+        """Outside of loops over threads, reductions and scans."""
         if isinstance(stm, KLet):
             self.values.note(stm)
-        if not isinstance(stm, Threads):
+        if not isinstance(stm, Threads | PeeledThreads | kir.BlockReduce | kir.BlockScan):
             return None
-        inside = list(statements(stm.body))
+        inside = [one for body in children(stm) for one in statements(body)]
         stored = frozenset(array for one in inside for array in stored_arrays(one))
         loaded = frozenset(array for one in inside for array in loaded_arrays(one))
-        return (replace(stm, body=self.body(stm.body, _Loop(stm.index.name, defined((stm,)), stored, loaded))),)
+        loop = _Loop(stm.index.name, defined((stm,)), stored, loaded)
+        return (with_children(stm, [self.body(body, loop) for body in children(stm)]),)
 
     def body(self, stms: tuple[KStm, ...], loop: _Loop) -> tuple[KStm, ...]:
         """A list of statements: the runs of straight code without checks in it, and what is inside of the others."""

@@ -20,6 +20,9 @@ from ..kernel_ir.traverse import children, map_operands, statements, with_childr
 FAR = 1 << 61
 """Beyond every index; bounds are brought within it, so that moving them by a few does not wrap."""
 
+WIDEST = 8
+"""The greatest multiple of an index that is followed; of indices within FAR / WIDEST, none wraps."""
+
 BESIDE = 4
 """How far a neighbour that is read behind a branch may be."""
 
@@ -35,10 +38,11 @@ RISING, FALLING = (Op.GE, Op.GT), (Op.LT, Op.LE)
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The index is at least (or less than) `of` + `shift`."""
+    """The index is at least (or less than) `of` + `shift`, divided by `by` and rounded up."""
 
     of: Operand
     shift: int
+    by: int = 1
 
 
 @dataclass(slots=True)
@@ -46,11 +50,12 @@ class Middle:
     """The loop's body as it is in the middle, and what makes it so: the bounds, and pairs of an index and the size that
     it is to be within.
 
-    `offsets`: variables that are the index plus a number; `rounds`: those that are the index plus a number and a
-    variable; `known`: variables that stand for another operand; `pays`: whether a clamp or a branch is gone; `wraps`:
-    whether a remainder of a neighbour is, as that of the index itself tells rows apart that one loop goes over;
-    `turned`: such remainders, of what and of which neighbour, unless they are negative before the middle; `first`:
-    variables that are taken to be the first end (`first_ends`)."""
+    `offsets`: variables that are the index plus a number; `multiples`: those that are the index times a number, at
+    least 2, plus another; `rounds`: those that are the index plus a number and a variable; `known`: those that stand
+    for another operand; `pays`: whether a clamp or a branch is gone; `wraps`: whether a remainder of a neighbour is, as
+    that of the index itself tells rows apart that one loop goes over; `turned`: such remainders, of what and of which
+    neighbour, unless they are negative before the middle;
+    `first`: variables that are taken to be the first end (`first_ends`)."""
 
     index: KVar
     inside: frozenset[str]
@@ -64,6 +69,7 @@ class Middle:
     wraps: bool = False
     rounds: dict[Operand, tuple[int, Operand]] = field(default_factory=dict)
     turned: dict[Operand, tuple[Operand, int]] = field(default_factory=dict)
+    multiples: dict[Operand, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.offsets[self.index] = 0
@@ -105,7 +111,7 @@ class Middle:
         for stm in stms:
             match stm:
                 case kir.BoundsCheck(index, size) if (
-                    not inside or abs(self.offsets.get(index, FAR)) <= BESIDE
+                    not inside or abs(self.counted(index)[1]) <= BESIDE
                 ) and self.holds(index, size):
                     continue
                 case kir.For() | kir.KWhile() | KIf():
@@ -119,14 +125,31 @@ class Middle:
         """Whether `0 <= index < size` in the middle; what this needs is noted."""
         if not self.is_outside(size):
             return False
-        if index in self.offsets and abs(self.offsets[index]) < FAR:
-            self.below.add(Bound(Const(Prim.I64, 0), -self.offsets[index]))
-            self.above.add(Bound(size, -self.offsets[index]))
+        by, shift = self.counted(index)
+        if abs(shift) < FAR:
+            self.from_on(Const(Prim.I64, 0), by, shift)
+            self.up_to(size, by, shift)
             return True
         if self.is_outside(index):
             self.within.add((index, size))
             return True
         return False
+
+    def counted(self, x: Operand) -> tuple[int, int]:
+        """The number that the index is multiplied by, and what is added; FAR where x is no such."""
+        return (1, self.offsets[x]) if x in self.offsets else self.multiples.get(x, (1, FAR))
+
+    def from_on(self, u: Operand, by: int, shift: int) -> None:
+        """In the middle the index times `by` plus `shift` is at least u."""
+        self.below.add(Bound(u, -shift, by))
+        if by > 1:
+            self.above.add(Bound(i64(FAR // WIDEST), 0))
+
+    def up_to(self, u: Operand, by: int, shift: int) -> None:
+        """In the middle the index times `by` plus `shift` is less than u."""
+        self.above.add(Bound(u, -shift, by))
+        if by > 1:
+            self.below.add(Bound(i64(-(FAR // WIDEST)), 0))
 
     def read(self, operand: Operand) -> Operand:
         return self.known.get(operand, operand)
@@ -143,6 +166,12 @@ class Middle:
                 self.rounds[var] = self.rounds[x][0] + int(k), self.rounds[x][1]
             case Op.SUB, (x, Const(_, k)) if x in self.rounds:
                 self.rounds[var] = self.rounds[x][0] - int(k), self.rounds[x][1]
+            case (Op.MUL, (x, Const(_, k))) | (Op.MUL, (Const(_, k), x)) if x in self.offsets and 2 <= k <= WIDEST:
+                self.multiples[var] = int(k), int(k) * self.offsets[x]
+            case (Op.ADD, (x, Const(_, k))) | (Op.ADD, (Const(_, k), x)) if x in self.multiples:
+                self.multiples[var] = self.multiples[x][0], self.multiples[x][1] + int(k)
+            case Op.SUB, (x, Const(_, k)) if x in self.multiples:
+                self.multiples[var] = self.multiples[x][0], self.multiples[x][1] - int(k)
             case _:
                 pass
 
@@ -163,31 +192,32 @@ class Middle:
         """What an operation gives in the middle, where that is known; the bounds that this needs are noted."""
         if prim is Prim.I64 and len(args) == 2:
             x, y = args
-            if y in self.offsets and x not in self.offsets and op in MIRRORED:
+            if self.is_counted(y) and not self.is_counted(x) and op in MIRRORED:
                 x, y, op = y, x, MIRRORED[op]
-            if x in self.offsets and self.is_outside(y):
-                return self.compared(op, x, y)
-            return None
+            return self.compared(op, x, y) if self.is_counted(x) and self.is_outside(y) else None
         return folded(op, args)
 
+    def is_counted(self, x: Operand) -> bool:
+        return x in self.offsets or x in self.multiples
+
     def compared(self, op: Op, x: Operand, u: Operand) -> Operand | None:
-        """`x op u` where x is the index and a number. A constant u is taken to be the first end, another one the
-        last, unless it is one of an interval."""
-        k = self.offsets[x]
+        """`x op u` where x counts with the index. A constant u is taken to be the first end, another one the last,
+        unless it is one of an interval."""
+        by, k = self.counted(x)
         if abs(k) >= FAR:
             return None
         self.pays |= op in MIRRORED
         match op:
             case Op.MAX:
-                self.below.add(Bound(u, -k))
+                self.from_on(u, by, k)
                 return x
             case Op.MIN:
-                self.above.add(Bound(u, 1 - k))
+                self.up_to(u, by, k - 1)
                 return x
             case Op.LT | Op.LE | Op.GT | Op.GE | Op.EQ | Op.NE:
                 late = isinstance(u, Const) or u in self.first
                 one = op in (Op.LE, Op.GT, Op.EQ, Op.NE) if late else op in (Op.LE, Op.GT)
-                (self.below if late else self.above).add(Bound(u, int(one) - k))
+                (self.from_on if late else self.up_to)(u, by, k - int(one))
                 return Const(Prim.BOOL, op in ((Op.GT, Op.GE, Op.NE) if late else (Op.LT, Op.LE, Op.NE)))
             case _:
                 return None
@@ -270,9 +300,9 @@ class Whole(Middle):
         """`x op u` where x is the index and a number, if it is the same for all indices. A constant u is taken to be
         the first end, another one the last; that no index is behind that becomes a condition of the cut where it is to
         be expected: of a clamp of the index or of one before it, of a comparison of one before it."""
-        k = self.offsets[x]
-        if op not in MIRRORED or u in self.first:
+        if op not in MIRRORED or x not in self.offsets or u in self.first:
             return None
+        k = self.offsets[x]
         if isinstance(u, Const):
             above, below = k - int(u.value), -1
         else:

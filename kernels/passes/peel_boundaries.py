@@ -37,7 +37,7 @@ from dataclasses import replace
 
 from ...ir.ops import Op, can_fail
 from ...ir.records import dataclass
-from ...ir.types import Const, Prim
+from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import written_arrays
 from ..kernel_ir.new_names import NewNames, taken_in
@@ -273,11 +273,13 @@ class _Cutter:
     def moved(self, out: list[KStm], bound: Bound) -> Operand:
         """The bound for the index alone."""
         if isinstance(bound.of, Const):
-            return Const(Prim.I64, max(-FAR, min(FAR, int(bound.of.value))) + bound.shift)
+            return i64(-(-(max(-FAR, min(FAR, int(bound.of.value))) + bound.shift) // bound.by))
         near = self.new.let(
             out, Op.MIN, self.new.let(out, Op.MAX, bound.of, Const(Prim.I64, -FAR)), Const(Prim.I64, FAR)
         )
-        return self.new.let(out, Op.ADD, near, Const(Prim.I64, bound.shift)) if bound.shift else near
+        more = bound.shift + bound.by - 1
+        near = self.new.let(out, Op.ADD, near, i64(more)) if more else near
+        return near if bound.by == 1 else self.new.let(out, Op.DIV, near, i64(bound.by))
 
 
 @dataclass(frozen=True, slots=True)

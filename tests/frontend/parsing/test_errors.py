@@ -200,6 +200,7 @@ def test_messages(text: str, code: str, message: str) -> None:
     ("text", "hint"),
     [
         ("def f = x + *- y", "operators are read as long as possible"),
+        ("def f = loop x = 0 for _ < 3 do x + 1", "the index of a loop has a name"),
         ("def f = a = b", "comparison is `==`"),
         ("def then = 1", "`then` is a reserved word"),
         ("def f = x else", "no `if` is open here"),

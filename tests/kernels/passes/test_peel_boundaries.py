@@ -137,6 +137,61 @@ def test_intervals_of_all_lengths() -> None:
         assert program.summed(k, xs) == np.where(inside, xs * below, 1).sum()
 
 
+EVERY_OTHER = """
+def at [n] (xs: [n]f32) (i: i64): f32 = xs[i64.max 0 (i64.min (n - 1) i)]
+entry coarse [n] (xs: [n]f32): []f32 =
+  tabulate (n / 2) (\\i -> at xs (2 * i - 2) + 2 * at xs (2 * i) + at xs (2 * i + 1))
+entry third [n] (m: i64) (xs: [n]f32): []f32 =
+  tabulate m (\\i -> if 3 * i + 1 < n then xs[3 * i] - xs[3 * i + 1] else 7)
+entry late [n] (m: i64) (xs: [n]f32): f32 = f32.sum (tabulate m (\\i -> if 2 * i - 3 >= 0 then xs[2 * i - 3] else 1))
+entry sums [n] (xs: [n]f32): []f32 = scan (+) 0 (tabulate (n / 2) (\\i -> at xs (2 * i - 1) + at xs (2 * i + 1)))
+entry bounded [n] (low: i64) (high: i64) (xs: [n]i32): [n]i32 =
+  tabulate n (\\i -> if low <= 2 * i && 2 * i - 1 < high then xs[i64.max 0 (2 * i - n)] else -1)
+"""
+
+
+@cache
+def every_other() -> soac.Program:
+    return soac.compile(EVERY_OTHER)
+
+
+def test_multiples_of_the_index_are_cut() -> None:
+    text = "entry f [n] (xs: [n]f32) = "
+    text += "tabulate (n / 2) (\\i -> xs[i64.max 0 (2 * i - 1)] + xs[i64.min (n - 1) (2 * i + 1)])"
+    ((loop, before),) = cuts(kernels_of(text))
+    assert (clamps(loop.middle), clamps(before)) == (0, 2)
+
+
+@given(st.integers(0, 70) | st.integers(500, 530) | st.just(70_000))
+def test_multiples_of_the_index_at_all_lengths(n: int) -> None:
+    xs = np.arange(1, n + 1, dtype=np.float32) % 1000
+    i, clamped = np.arange(n // 2), lambda at: xs[np.clip(at, 0, max(0, n - 1))] if n else xs
+    np.testing.assert_array_equal(
+        every_other().coarse(xs), clamped(2 * i - 2) + 2 * clamped(2 * i) + clamped(2 * i + 1)
+    )
+    wanted = np.cumsum(clamped(2 * i - 1) + clamped(2 * i + 1), dtype=np.float64)
+    np.testing.assert_allclose(every_other().sums(xs), wanted, rtol=1e-4)
+    for m in {0, max(0, n // 3 - 1), (n + 1) // 3, n // 3 + 2, n // 3 + 20}:
+        inside = 3 * np.arange(m) + 1 < n
+        found = every_other().third(m, xs)
+        assert (found[inside] == -1).sum() + (found[inside] == 999).sum() == inside.sum()
+        assert (found[~inside] == 7).all()
+    m = (n + 3) // 2
+    early = np.arange(m) * 2 - 3
+    np.testing.assert_allclose(
+        every_other().late(m, xs), np.where(early < 0, 1, clamped(np.maximum(early, 0))).sum() if n else m, rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize("n", [1, 4, 9, 100])
+def test_multiples_of_the_index_beside_bounds_that_are_far(n: int) -> None:
+    low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    xs = np.arange(n, dtype=np.int32)
+    for a, b in itertools.product((low, low + 1, -1, 0, 3, n, high), repeat=2):
+        wanted = [int(xs[max(0, 2 * i - n)]) if a <= 2 * i and 2 * i - 1 < b else -1 for i in range(n)]
+        assert every_other().bounded(a, b, xs).tolist() == wanted
+
+
 SCANS = """
 entry steps [n] (xs: [n]f32): [n]f32 = scan (+) 0 (tabulate n (\\i -> if i == 0 then 0 else xs[i] * xs[i - 1]))
 entry means [n] (xs: [n]f32): [n]f32 =
