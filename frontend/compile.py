@@ -67,8 +67,8 @@ def compile_source(text: str, file: str, reach: Reach) -> Compiled:
     """As `compile_text`, with the warnings and the texts of the files that took part."""
     allow_depth()
     with paused_collector():
-        own = own_modules(text, file, reach)
-        library = library_for(module.text for module in own)
+        own, asked = plain_calls(own_modules(text, file, reach))
+        library = library_for((module.text for module in own), asked)
         try:
             return _compiled(own, reach, library)
         except CompileError:
@@ -78,7 +78,7 @@ def compile_source(text: str, file: str, reach: Reach) -> Compiled:
 
 
 def _compiled(own: tuple[Module, ...], reach: Reach, library: Known) -> Compiled:
-    modules = plain_calls((library.module, *own))
+    modules = (library.module, *own)
     typed, warnings = infer(modules, library)
     prog = elaborate(modules, typed, reach is not Reach.UNTRUSTED)
     texts = {module.file: module.text for module in modules}
@@ -115,7 +115,8 @@ class _Loading:
 
 def load_modules(text: str, file: str, reach: Reach, texts: Mapping[Path, str] | None = None) -> tuple[Module, ...]:
     """All files of the program with the root file `text`, each after those it imports, the prelude first."""
-    return plain_calls((known_prelude().module, *own_modules(text, file, reach, texts)))
+    own, _ = plain_calls(own_modules(text, file, reach, texts))
+    return known_prelude().module, *own
 
 
 def own_modules(text: str, file: str, reach: Reach, texts: Mapping[Path, str] | None = None) -> tuple[Module, ...]:

@@ -1,9 +1,9 @@
 """The library that every program starts with, inferred once per process: at first as much of it as a program reaches.
 
 Parsing and inferring all of it takes longer than most programs take. The first program of a process gets the
-declarations whose names are among the words of its text, and those that these name in turn. The rest of the library's
-text is blank lines for it, so that places stay what they are. A program that needs more gets what both need; after a
-few of these, or where one is wrong (a hint may name anything), it is all of the library from then on.
+declarations whose names are in its text, or which it asks for without a name, and those that these name in turn. The
+rest of the library's text is blank lines for it, so that places stay what they are. A program that needs more gets what
+both need; after a few of these, or where one is wrong (a hint may name anything), it is all of it from then on.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from threading import Lock
 
 from ..ir.records import dataclass
 from .modules.program import Known, infer_prelude
-from .parsing.desugar_unzipped import GIVES_ROWS, IN_PRELUDE
 from .parsing.parse import parse_module
 
 PRELUDE = Path(__file__).parent / "source" / "prelude.soac"
-MOST_PARTS = 3
-"""Parts that a process infers before it infers all: one takes 13 ms (mean over the programs of the tests), all 110."""
+MOST_PARTS = 8
+"""Parts that a process infers before it infers all: one takes 6 ms (mean over `programs/` and NPBench), all 200."""
 
 FIRST_ID = 1 << 20
 """Of the nodes of programs, which are parsed before the library's part is known; its nodes and types are below."""
@@ -62,11 +61,11 @@ def known_prelude() -> Known:
         return _held.whole
 
 
-def library_for(texts: Iterable[str]) -> Known:
-    """The library as far as a program of the files `texts` needs it, unless it is wrong."""
+def library_for(texts: Iterable[str], asked: Iterable[str] = ()) -> Known:
+    """The library as far as a program of the files `texts` needs it, unless it is wrong; `asked`: names in none."""
     if _held.whole is not None:
         return _held.whole
-    names = reached(texts)
+    names = reached((*texts, " ".join(asked)))
     with _held.lock:
         if _held.part is not None and names <= _held.names:
             return _held.part
@@ -91,19 +90,20 @@ def part(names: frozenset[str]) -> Known:
 def reached(texts: Iterable[str]) -> frozenset[str]:
     """The names of the library's declarations that a program of the files `texts` may need. A word of a comment or a
     string counts as one of the program."""
-    words = {word for text in texts for word in _WORD.findall(text)}
-    if words & GIVES_ROWS:
-        words |= IN_PRELUDE
     declared = declarations()
+    operators = [name for name in declared if name.startswith("(")]
+
+    def named(text: str) -> set[str]:
+        words = {word for word in _WORD.findall(text) if word in declared}
+        return words.union(name for name in operators if name.strip("()") in text)
+
     found: set[str] = set()
-    todo = [name for name in declared if name in words or name.startswith("(")]
+    todo = set[str]().union(*map(named, texts))
     while todo:
         name = todo.pop()
-        if name not in found:
-            found.add(name)
-            start, end = declared[name]
-            code = _COMMENT.sub("", prelude_text()[start:end])
-            todo += [word for word in _WORD.findall(code) if word in declared]
+        found.add(name)
+        start, end = declared[name]
+        todo |= named(_COMMENT.sub("", prelude_text()[start:end])) - found
     return frozenset(found)
 
 

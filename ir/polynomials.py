@@ -44,7 +44,7 @@ def constant(value: Any) -> Polynomial[Any]:
 
 def add(x: Polynomial[F], y: Polynomial[F]) -> Polynomial[F]:
     """x + y, in normal form."""
-    return polynomial((*x, *y))
+    return polynomial((*x, *y)) if x and y else x or y
 
 
 def mul(x: Polynomial[F], y: Polynomial[F]) -> Polynomial[F]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import is_
 from typing import Any
 
 from .core import (
@@ -47,7 +48,6 @@ from .core import (
     Soac,
     Stm,
     Update,
-    WhileLoop,
     WithAcc,
 )
 from .ops import can_fail
@@ -74,14 +74,14 @@ def scoped_bodies(exp: Exp) -> tuple[tuple[tuple[Param, ...], Body], ...]:
     match exp:
         case If():
             return (((), exp.then), ((), exp.orelse))
-        case Loop(params, _, ForLoop() as form, body):
+        case Loop(params=params, form=ForLoop() as form, body=body):
             return (((*params, Param(form.index, scalar(form.prim))), body),)
-        case Loop(params, _, WhileLoop(), body):
+        case Loop(params=params, body=body):
             return ((params, body),)
         case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
-            return (*((f.params, f.body) for f in lambdas(exp)), (space_params(exp.space), exp.body))
+            return (*[(f.params, f.body) for f in lambdas(exp)], (space_params(exp.space), exp.body))
         case _:
-            return tuple((f.params, f.body) for f in lambdas(exp))
+            return tuple([(f.params, f.body) for f in lambdas(exp)])
 
 
 def with_bodies(exp: Exp, bodies: Iterable[Body]) -> Exp:
@@ -107,14 +107,16 @@ def _with_lambda_bodies(exp: Exp, bodies: tuple[Body, ...]) -> Exp:
 
 def bodies(exp: Exp) -> tuple[Body, ...]:
     """The bodies directly inside `exp`."""
-    return tuple(body for _, body in scoped_bodies(exp))
+    return tuple([body for _, body in scoped_bodies(exp)]) if type(exp) in COMPOUND else ()
 
 
 def map_bodies(on_body: Callable[[Body], Body], exp: Exp) -> Exp:
     """`exp` with `on_body` applied to each body directly inside, lambdas included; the same object if none changes."""
+    if type(exp) not in COMPOUND:  # most are not
+        return exp
     old = bodies(exp)
     new = [on_body(body) for body in old]
-    return exp if all(x is y for x, y in zip(new, old, strict=True)) else with_bodies(exp, new)
+    return exp if all(map(is_, new, old)) else with_bodies(exp, new)
 
 
 def host_stms(on_body: Callable[[Body], Body], body: Body) -> tuple[Stm, ...]:
@@ -146,7 +148,7 @@ def lambdas(exp: Exp) -> tuple[Lambda, ...]:
     """The lambdas of `exp`: that of a map first, then the operators."""
     if type(exp) not in COMPOUND:
         return ()
-    ops = tuple(r.op for r in reductions(exp))
+    ops = tuple([r.op for r in reductions(exp)])
     return (exp.map, *ops) if isinstance(exp, Soac | WithAcc) else ops
 
 
@@ -225,10 +227,12 @@ def index_atoms(dims: tuple[DimIndex, ...]) -> Iterator[Atom]:
     """The atoms of an index, in order."""
     for dim in dims:
         match dim:
-            case Fix(index):
+            case Fix(index=index):
                 yield index
-            case Slice(start, count, stride):
-                yield from (start, count, stride)
+            case Slice(start=start, count=count, stride=stride):
+                yield start
+                yield count
+                yield stride
 
 
 def _one(atom: Atom) -> tuple[Atom, ...]:

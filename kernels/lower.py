@@ -104,7 +104,7 @@ def lower(
         callees = tuple([lower_callee(h, callee) for callee in called_by(prog, fun)])
         functions.append(HostFun(fun.entry, fun.params, fun.consumes, fun.results, body, callees))
         last = max(last, h.names.next)
-    names = {launch.kernel for fun in functions for body in fun.bodies for launch in launches(body)}
+    names = {launch.kernel for fun in functions for launch in launches(*fun.bodies)}
     program = HostProgram(tuple(functions), tuple(k for k in kernels.made if k.name in names))
     program = parts_in_place(program, last_names := Names(last))
     return by_address(program, last_names) if machine.name == CUDA.name else overwrite_operands(program)

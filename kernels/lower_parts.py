@@ -26,5 +26,5 @@ def left_out(names: Names, stm: Stm) -> HostBody:
 
 def leaves_out(program: HostProgram) -> bool:
     """Whether versions of a program were not lowered."""
-    stms = (stm for fun in program.functions for body in fun.bodies for stm in statements(body))
+    stms = (stm for fun in program.functions for stm in statements(*fun.bodies))
     return any(isinstance(stm.exp, core.Assert) and stm.exp.code == LEFT_OUT for stm in stms)

@@ -69,7 +69,7 @@ def say(kind: str, what: object) -> None:
 def facts_of(session: Session, seconds: float) -> dict[str, Any]:
     """Seconds to compile without machine code, kernels and versions, and the statements that are interpreted."""
     compiled = session.program.compiled
-    stms = [stm for fun in compiled.host.functions for body in fun.bodies for stm in statements(body)]
+    stms = [stm for fun in compiled.host.functions for stm in statements(*fun.bodies)]
     whys = Counter(stm.exp.why for stm in stms if isinstance(stm.exp, Interpret))
     return {
         "load_s": seconds,

@@ -37,7 +37,7 @@ from ...ir.core import (
     Update,
 )
 from ...ir.reachable import reachable
-from ...ir.traverse import all_stms, consumed_by, reductions
+from ...ir.traverse import COMPOUND, all_stms, consumed_by, reductions
 from ...ir.types import Atom, Name, Var
 
 Consumes = Mapping[Name, tuple[int, ...]]
@@ -180,7 +180,8 @@ def aliases(stm: Stm) -> Iterator[tuple[Name, Name]]:
                 yield from _pairs(stm.pat, (arg,))
         case _:
             pass
-    yield from _aliases_in_lambdas(stm.exp)
+    if type(stm.exp) in COMPOUND:
+        yield from _aliases_in_lambdas(stm.exp)
 
 
 def _pairs(params: tuple[Param, ...], sources: tuple[Atom, ...]) -> Iterator[tuple[Name, Name]]:

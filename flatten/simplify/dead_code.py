@@ -29,7 +29,7 @@ from ...ir.core import (
     Stm,
     WhileLoop,
 )
-from ...ir.traverse import free_in_stm, map_bodies, names_in_types, operands, result_types, scoped_bodies
+from ...ir.traverse import COMPOUND, free_in_stm, map_bodies, names_in_types, operands, result_types, scoped_bodies
 from ...ir.types import Atom, Name, Type, Var
 
 Live = set[Name]
@@ -85,11 +85,11 @@ def _live_stm(stm: Stm, live: Live) -> Stm:
     for param in reversed(stm.pat):
         if param.type.shape and param.name in live:
             _use(param.type.shape, live)
-    stm = _live_results(stm, live)
-    inner = scoped_bodies(stm.exp)
-    if inner:
+    if len(stm.pat) > 1:
+        stm = _live_results(stm, live)
+    if type(stm.exp) in COMPOUND:  # most are not
         exp = map_bodies(lambda body: _live_body(body, live), stm.exp)
-        for params, _ in inner:
+        for params, _ in scoped_bodies(stm.exp):
             _use_types((p.type for p in params), live)
         _use_types(result_types(exp), live)
         exp = _live_inputs(exp, live)

@@ -37,6 +37,7 @@ class _Rewriting:
 
     own: set[str]  # names the program defines, which are not ours
     next_id: int
+    asked: set[str] = field(default_factory=set[str])  # combinators of the prelude that the program does not write
     extra: dict[str, str] = field(default_factory=dict)  # declarations by name
 
     def fresh(self) -> int:
@@ -44,19 +45,18 @@ class _Rewriting:
         return self.next_id - 1
 
 
-def plain_calls(modules: tuple[Module, ...]) -> tuple[Module, ...]:
-    """The modules (the prelude first) without the unzipped form, and perhaps a module of declarations for it."""
-    first, *rest = modules
+def plain_calls(modules: tuple[Module, ...]) -> tuple[tuple[Module, ...], frozenset[str]]:
+    """The modules, but for the prelude, without the unzipped form, perhaps behind a module of declarations for it; and
+    what they need of the prelude that is in none of their texts."""
     next_id = max(module.next_id for module in modules)
-    rewriting = _Rewriting(_bound_names(tuple(rest)), next_id)
+    rewriting = _Rewriting(_bound_names(modules), next_id)
     changed = [
-        replace(module, decs=_rewrite(rewriting, with_agreements(module.decs, rewriting.fresh))) for module in rest
+        replace(module, decs=_rewrite(rewriting, with_agreements(module.decs, rewriting.fresh))) for module in modules
     ]
-    changed = [replace(module, next_id=rewriting.next_id) for module in changed]
-    if not rewriting.extra:
-        return (first, *changed)
-    extra = parse_module("\n".join(rewriting.extra.values()), EXTRA_FILE, rewriting.next_id)
-    return (first, extra, *changed)
+    made = tuple(replace(module, next_id=rewriting.next_id) for module in changed)
+    if rewriting.extra:
+        made = (parse_module("\n".join(rewriting.extra.values()), EXTRA_FILE, rewriting.next_id), *made)
+    return made, frozenset(rewriting.asked)
 
 
 def _bound_names(modules: tuple[Module, ...]) -> set[str]:
@@ -107,6 +107,8 @@ def _call(rw: _Rewriting, call: s.Call) -> s.Call | Ident:
 def _declare_combinator(rw: _Rewriting, name: str, count: int) -> None:
     """`map6`, `redomap2`, ..: the combinator for `count` arrays."""
     wanted = f"{name}{count}"
+    if wanted in IN_PRELUDE:
+        rw.asked.add(wanted)
     if wanted in IN_PRELUDE or wanted in rw.extra:
         return
     types = [f"a{i}" for i in range(count)]
@@ -147,6 +149,7 @@ def _let(rw: _Rewriting, let: s.LetPat) -> s.LetPat:
             unzip = f"unzip{len(elems)}"
             if name not in GIVES_ROWS or name in rw.own or unzip not in IN_PRELUDE:
                 return let
+            rw.asked.add(unzip)
             call = s.Call(rw.fresh(), Ident(rw.fresh(), (unzip,), loc), (let.rhs,), let.rhs.loc)
             return replace(let, rhs=call)
         case _:

@@ -107,7 +107,8 @@ class _State:
         self.inside: dict[Operand, Across] = {}
 
     def of(self, x: Operand) -> Across:
-        return self.inside.get(x) or self.facts.of(x)
+        found = self.inside.get(x) if self.inside else None
+        return found or self.facts.of(x)
 
 
 def _stms(stms: tuple[KStm, ...], state: _State, lanes: bool) -> Cost:
@@ -222,10 +223,8 @@ def _rhs(rhs: kir.Rhs, state: _State) -> Cost:
     match rhs:
         case kir.KLoad(array, index):
             return _access(array, index, state)
-        case kir.KOp(Op.MIN | Op.MAX, prim) if prim.is_float:
-            return EXTREMUM
-        case kir.KOp(op):
-            return 1.0 if is_short(op) else 8.0
+        case kir.KOp(op, prim):
+            return EXTREMUM if prim.is_float and op in (Op.MIN, Op.MAX) else 1.0 if is_short(op) else 8.0
         case kir.KConvert():
             return 0.5
         case kir.KAligned():
@@ -250,7 +249,8 @@ def _stm(stm: KStm, state: _State, lanes: bool) -> Cost:
         case kir.KLet(var, rhs):
             _without_clamps(var, rhs, state)
             weight = _rhs(rhs, state)
-            _count_on(var, rhs, state)
+            if state.below:
+                _count_on(var, rhs, state)
             part = _part(rhs, state)
             if part is not None:
                 state.parts[var] = part

@@ -190,7 +190,9 @@ def rhs_across(f: Finder, rhs: Rhs) -> Across:
     """How a value varies: as its operands do, or as anything where it is read from memory of each lane alone."""
     match rhs:
         case KOp(op, prim, args):
-            return of_operation(op, prim, [f.of(a) for a in args])
+            if not any(map(f.varies, args)):
+                return UNIFORM
+            return of_operation(op, prim, [f.of(a) for a in args]) if prim.is_int else VARYING
         case KConvert(_, target, arg):
             found = f.of(arg)
             return found if isinstance(found, Uniform) or target.is_int else VARYING

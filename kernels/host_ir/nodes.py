@@ -152,17 +152,17 @@ def bodies_of(exp: HostExp) -> tuple[HostBody, ...]:
             return ()
 
 
-def statements(body: HostBody) -> Iterator[HostStm]:
-    """All of a body, those of branches and loops too."""
-    for stm in body.stms:
-        yield stm
-        for inner in bodies_of(stm.exp):
-            yield from statements(inner)
+def statements(*bodies: HostBody) -> Iterator[HostStm]:
+    """All of some bodies, those of branches and loops too."""
+    for body in bodies:
+        for stm in body.stms:
+            yield stm
+            yield from statements(*bodies_of(stm.exp))
 
 
-def launches(body: HostBody) -> Iterator[Launch]:
-    """All launches of a body, those of branches and loops too."""
-    return (stm.exp for stm in statements(body) if isinstance(stm.exp, Launch))
+def launches(*bodies: HostBody) -> Iterator[Launch]:
+    """All launches of some bodies, those of branches and loops too."""
+    return (stm.exp for stm in statements(*bodies) if isinstance(stm.exp, Launch))
 
 
 def show_host(program: HostProgram) -> str:

@@ -40,7 +40,7 @@ def parts_in_place(program: HostProgram, names: Names) -> HostProgram:
 
 def _of_function(fun: HostFun, names: Names) -> HostFun:
     types = {p.name: p.type for one in (fun, *fun.callees) for p in one.params}
-    for stm in (stm for body in fun.bodies for stm in statements(body)):
+    for stm in statements(*fun.bodies):
         loop = stm.exp.params if isinstance(stm.exp, HostLoop) else ()
         types.update((p.name, p.type) for p in (*stm.pat, *loop))
 

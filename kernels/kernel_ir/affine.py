@@ -65,7 +65,13 @@ class Environment:
     def value(self, rhs: kir.Rhs) -> Poly | None:
         """The polynomial of a right-hand side; None where it is none."""
         args = rhs_operands(rhs)
-        if any(isinstance(x, KVar) and x.name in self.mutable for x in args):
+        variables = [x for x in args if isinstance(x, KVar)]
+        for x in variables:
+            if x.name in self.mutable:
+                return None
+        if not isinstance(rhs, kir.KConvert) and not (isinstance(rhs, kir.KOp) and rhs.prim is Prim.I64):
+            for x in variables:
+                self.prims.setdefault(x.name, x.prim)
             return None
         polys = [self.of(x) for x in args]
         match rhs:

@@ -116,10 +116,15 @@ def operators(stm: KStm) -> tuple[KLambda, ...]:
 
 def statements(stms: Iterable[KStm]) -> Iterator[KStm]:
     """All statements, at any depth, in the order of the text; not those of operators."""
-    for stm in stms:
-        yield stm
-        for name in ROLES[type(stm)].lists:
-            yield from statements(getattr(stm, name))
+    pending = [iter(stms)]
+    while pending:
+        for stm in pending[-1]:
+            yield stm
+            if lists := ROLES[type(stm)].lists:
+                pending += [iter(getattr(stm, name)) for name in reversed(lists)]
+                break
+        else:
+            pending.pop()
 
 
 def all_statements(stms: Iterable[KStm]) -> Iterator[KStm]:
@@ -127,24 +132,25 @@ def all_statements(stms: Iterable[KStm]) -> Iterator[KStm]:
     it is a special case of it)."""
     for stm in statements(stms):
         yield stm
-        for op in operators(stm)[:1]:
-            yield from statements(op.body)
+        if ROLES[type(stm)].operators:
+            for op in operators(stm)[:1]:
+                yield from statements(op.body)
 
 
 def rewritten(stms: Iterable[KStm], on_stm: Callable[[KStm], Iterable[KStm] | None]) -> Stms:
     """The list with what `on_stm` gives for a statement in its place; where that is None, the lists inside of the
-    statement are rewritten. The same statements where nothing changes."""
-    out: list[KStm] = []
+    statement are rewritten. The same list where nothing changes."""
+    stms, out = tuple(stms), list[KStm]()
     for stm in stms:
         made = on_stm(stm)
         if made is not None:
             out += made
-            continue
-        old = children(stm)
-        new = tuple([rewritten(inner, on_stm) for inner in old])
-        unchanged = all(len(x) == len(y) and all(map(is_, x, y)) for x, y in zip(new, old, strict=True))
-        out.append(stm if unchanged else with_children(stm, new))
-    return tuple(out)
+        elif old := children(stm):
+            new = [rewritten(inner, on_stm) for inner in old]
+            out.append(stm if all(map(is_, new, old)) else with_children(stm, new))
+        else:
+            out.append(stm)
+    return stms if len(out) == len(stms) and all(map(is_, out, stms)) else tuple(out)
 
 
 # ---- operands, variables, arrays ---------------------------------------------------------------------------------
@@ -153,12 +159,12 @@ def rewritten(stms: Iterable[KStm], on_stm: Callable[[KStm], Iterable[KStm] | No
 def rhs_operands(rhs: Rhs) -> tuple[Operand, ...]:
     """The operands of a right side, in order."""
     match rhs:
-        case kir.KOp(_, _, args):
+        case kir.KOp(args=args):
             return args
-        case kir.KConvert(_, _, arg):
-            return (arg,)
-        case kir.KLoad(_, index) | kir.KAligned(_, index):
+        case kir.KLoad(index=index) | kir.KAligned(index=index):
             return (index,)
+        case kir.KConvert(arg=arg):
+            return (arg,)
 
 
 def map_rhs(rhs: Rhs, read: Callable[[Operand], Operand]) -> Rhs:
@@ -174,12 +180,13 @@ def map_rhs(rhs: Rhs, read: Callable[[Operand], Operand]) -> Rhs:
 
 def operands(stm: KStm) -> tuple[Operand, ...]:
     """The operands that a statement uses when it begins; not those of its lists and operators."""
-    return _parts(stm, ROLES[type(stm)].reads)
+    return rhs_operands(stm.rhs) if isinstance(stm, KLet) else _parts(stm, ROLES[type(stm)].reads)
 
 
 def operands_inside(stm: KStm) -> tuple[Operand, ...]:
     """The operands that a statement uses of what its lists compute: values of a collective, a loop's condition."""
-    return _parts(stm, ROLES[type(stm)].reads_inside)
+    roles = ROLES[type(stm)].reads_inside
+    return _parts(stm, roles) if roles else ()
 
 
 def map_operands(stm: KStm, read: Callable[[Operand], Operand]) -> KStm:

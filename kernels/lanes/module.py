@@ -19,7 +19,7 @@ from collections.abc import Iterable
 
 from ...ir.records import dataclass
 from ...ir.types import Prim
-from ..analysis.uniformity import dead_after, find_facts
+from ..analysis.uniformity import Facts, dead_after, find_facts
 from ..kernel_ir.execution import written_arrays
 from ..kernel_ir.nodes import GROUP, KArray, Kernel
 from ..kernel_ir.values import symbol_of
@@ -142,7 +142,7 @@ def _block_loop(e: Lanes) -> None:
 
 def _entry(module: Module, kernel: Kernel, forms: tuple[bool, ...]) -> str:
     code = Code(module)
-    e = Lanes(code, kernel, find_facts(kernel.body), dead_after(kernel.body), 2, 1, False)
+    e = Lanes(code, kernel, Facts({}, frozenset()), {}, 2, 1, False)
     record, table = (_slot(code, "ptr", k) for k in (0, 1))
     worker = code.op(f"getelementptr {{ptr, i64, i64}}, ptr {table}, i64 %worker")
     used = code.op(f"getelementptr i64, ptr {worker}, i64 1")

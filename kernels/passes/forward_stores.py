@@ -39,6 +39,8 @@ ZERO = Const(Prim.I64, 0)
 
 def forward_stores(kernel: Kernel) -> Kernel:
     """The kernel without arrays that are only copied; the same one where there are none."""
+    if not any(isinstance(stm, Alloc) for stm in statements(kernel.body)):
+        return kernel
     counts = Counter(node for stm in kernel.body for node in mentions(stm) if isinstance(node, KArray))
     finder = _Finder(counts, Environment(assigned(kernel.body)))
     body = finder.stms(kernel.body)

@@ -35,9 +35,12 @@ Values = dict[Operand, Operand]
 
 def if_convert(kernel: Kernel) -> Kernel:
     """The kernel with its cheap varying branches as selects."""
+    if not any(isinstance(stm, KIf | kir.BlockReduce | kir.BlockScan) for stm in statements(kernel.body)):
+        return kernel
     facts = find_facts(kernel.body)
     selector = _Selector(facts.varying, facts.mutable, NewNames("s"))
-    return replace(kernel, body=rewritten(kernel.body, selector.statement))
+    body = rewritten(kernel.body, selector.statement)
+    return kernel if body is kernel.body else replace(kernel, body=body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ Fresh = Callable[[str], KVar]
 
 def join_rows(kernel: Kernel) -> Kernel:
     """The kernel with such loops joined; the same one where there are none."""
+    if not any(isinstance(stm, For) for stm in statements(kernel.body)):
+        return kernel
     joiner = _Joiner(Environment(assigned(kernel.body)), NewNames("j", exact=True))
     body = joiner.statements(kernel.body)
     return replace(kernel, body=body) if joiner.new.made else kernel

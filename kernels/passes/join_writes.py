@@ -32,6 +32,8 @@ ROW = 8
 
 def join_writes(kernel: Kernel) -> Kernel:
     """The kernel with such writes; the same one where there are none."""
+    if not any(isinstance(stm, KIf) and not stm.orelse for stm in statements(kernel.body)):
+        return kernel
     writes = _Writes(Environment(assigned(kernel.body)), {})
     body = rewritten(kernel.body, writes.statement)
     return replace(kernel, body=needed(body, set())) if writes.made else kernel

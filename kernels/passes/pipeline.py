@@ -1,7 +1,7 @@
 """All passes over kernel IR in order, for each machine: what makes a lowered kernel ready to be printed.
 
-A pass is a plain function `Kernel -> Kernel`. Those of a CPU give the kernel its lanes (`choose_lanes.py`); those of a
-GPU its fences.
+A pass is a plain function `Kernel -> Kernel`; where it finds nothing it gives the same kernel, and tests for that first
+if this takes less. Those of a CPU give the kernel its lanes (`choose_lanes.py`); those of a GPU its fences.
 """
 
 from __future__ import annotations

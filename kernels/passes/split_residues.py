@@ -54,6 +54,8 @@ TRUE = Const(Prim.BOOL, True)
 
 def split_residues(kernel: Kernel) -> Kernel:
     """The kernel with the elements of a quotient side by side; the same one where no index is divided."""
+    if not any(_divisor(stm) for stm in statements(kernel.body)):
+        return kernel
     parts = _Parts(assigned(kernel.body), prims_of(kernel), Environment(), "p")
     body = rewritten(kernel.body, parts.statement)
     return replace(kernel, body=body) if parts.made else kernel
@@ -79,6 +81,15 @@ def _divides(op: Op, by: int) -> bool:
             return 0 < by < MOST_PARTS and not by & (by + 1)
         case _:
             return op in DIVISIONS and 2 <= by <= MOST_PARTS
+
+
+def _divisor(stm: KStm) -> int:
+    """The number of an operation that divides by a small one; else 0."""
+    match stm:
+        case KLet(rhs=KOp(op, Prim.I64, (_, Const(value=int(by))))) if _divides(op, by):
+            return by
+        case _:
+            return 0
 
 
 def _division(op: Op, factor: int, shift: Poly, by: int) -> _Division:
@@ -126,7 +137,7 @@ class _Parts(LoopSplitter):
         values, found = self.values.copy(), dict[KVar, _Division]()
         for one in statements(stm.body):
             match one:
-                case KLet(var, KOp(op, Prim.I64, (x, Const(_, int(by))))) if _divides(op, by):
+                case KLet(var, KOp(op, _, (x, _))) if by := _divisor(one):
                     factor, shift = divided(values.of(x), stm.index.name)
                     times, used = as_constant(factor) or 0, {name for monomial, _ in shift for name in monomial}
                     if used <= self.prims.keys() - inside and 1 <= times <= (1 if used else MOST_TIMES):

@@ -65,7 +65,9 @@ of the same sets of the cache."""
 def tile_rows(kernel: Kernel) -> Kernel:
     """The kernel with its rows in tiles; the same one where it has none."""
     assert kernel.lanes is not None, "lanes are chosen before"
-    tiler = _tiler(kernel, min(kernel.lanes.width, COLUMNS), find_facts(kernel.body))
+    tiler = _tiler(kernel, min(kernel.lanes.width, COLUMNS))
+    if tiler is None:
+        return kernel
     body = tiler.statements(kernel.body, None)
     if not tiler.tiled:
         return kernel
@@ -76,9 +78,9 @@ def tile_rows(kernel: Kernel) -> Kernel:
 
 def tiled_accesses(kernel: Kernel, facts: Facts) -> frozenset[str | KArray]:
     """What is read and written in tiles: the variables loaded, and the arrays stored."""
-    if not any(_may_be_rows(stm, facts) for stm in statements(kernel.body)):
-        return frozenset()
     tiler = _tiler(kernel, COLUMNS, facts)
+    if tiler is None:
+        return frozenset()
     tiler.statements(kernel.body, None)
     return frozenset(tiler.tiled)
 
@@ -101,7 +103,14 @@ class _Row:
     pitch: Poly
 
 
-def _tiler(kernel: Kernel, columns: int, facts: Facts) -> _Tiler:
+def _tiler(kernel: Kernel, columns: int, facts: Facts | None = None) -> _Tiler | None:
+    """None where no loop of a thread can go along a row. `facts`: of the kernel, where they are known."""
+    every = tuple(statements(kernel.body))
+    if not any(isinstance(stm, For) for stm in every):
+        return None
+    facts = facts or find_facts(kernel.body)
+    if not any(_may_be_rows(stm, facts) for stm in every):
+        return None
     return _Tiler(facts.varying, Environment(assigned(kernel.body)), columns)
 
 

@@ -316,8 +316,10 @@ class HostBuilder:
         reads = (name for name, writes in zip(best.arrays, best.writes, strict=True) if not writes)
         once = depth if best.tiled else depth + 1
         names = [name for name in reads if 2 <= self.types[name].rank < once]
+        if not names:
+            return best
         least = cost(best.kernel.body, 1.0, best.tiled, best.facts)
-        if not names or best.cost <= MANIFEST_GAIN * least:
+        if best.cost <= MANIFEST_GAIN * least:
             return best
         of_copy = COPIED * (best.cost - least) / (GATHER - 1)
         for name in names:

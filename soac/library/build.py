@@ -165,8 +165,7 @@ def needs_python(fun: HostFun) -> Iterator[Diagnostic]:
     """Why an entry has no native form."""
     if is_native(fun):
         return
-    stms = [stm for body in fun.bodies for stm in statements(body)]
-    reasons = [(stm.exp.why, stm.loc) for stm in stms if isinstance(stm.exp, Interpret)]
+    reasons = [(stm.exp.why, stm.loc) for stm in statements(*fun.bodies) if isinstance(stm.exp, Interpret)]
     for why, loc in reasons or [("a size that follows from no argument", NOWHERE)]:
         yield Diagnostic("E0004", f"`{fun.entry.name}` cannot be in a library: {why}", Label(loc, ""))
 

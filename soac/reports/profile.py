@@ -83,7 +83,7 @@ def profile(
         spans = [Span(one.name, one.is_kernel, one.start - start, one.end - start) for one in watched.spans]
         found.append(Profile(seconds, tuple(spans), {}))
     best = min(found[1:], key=lambda one: one.seconds)
-    stms = (stm for fun in compiled.host.functions for body in fun.bodies for stm in statements(body))
+    stms = (stm for fun in compiled.host.functions for stm in statements(*fun.bodies))
     places = {stm.exp.kernel: stm.loc for stm in stms if isinstance(stm.exp, Launch)}
     return Profile(best.seconds, best.spans, places)
 

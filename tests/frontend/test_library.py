@@ -10,6 +10,7 @@ import pytest
 
 from soac.frontend import library
 from soac.frontend.compile import _compiled, compile_text, own_modules
+from soac.frontend.parsing.desugar_unzipped import plain_calls
 from soac.frontend.source.declarations import ValDec
 from soac.frontend.source.text import Reach
 from soac.ir.errors import CompileError
@@ -20,8 +21,8 @@ PROGRAMS = sorted((Path(__file__).parents[2] / "programs").glob("*.soac"))[::4]
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_core_is_the_same(path: Path) -> None:
-    own = own_modules(path.read_text(), str(path), Reach.PROJECT)
-    names = library.reached(module.text for module in own)
+    own, asked = plain_calls(own_modules(path.read_text(), str(path), Reach.PROJECT))
+    names = library.reached([*(module.text for module in own), *asked])
     assert names < library.declarations().keys()
     found, again = (_compiled(own, Reach.PROJECT, known) for known in (library.part(names), library.known_prelude()))
     assert show(found.prog) == show(again.prog)
@@ -41,21 +42,31 @@ def test_every_declaration_is_found() -> None:
     ("text", "names"),
     [
         ("def main (x: i32): i32 = x", set[str]()),
+        ("def main (xs: []i32) = xs ++ map (+ 1) xs", {"(++)", "map"}),
         ("def main (xs: []i32) = and xs", {"and", "reduce"}),
         ("def main n = jmp2 n", {"jmp2", "jmp", "jvp", "jvp2", "map"}),
         ("module m (r: real) = {}", {"real", "numeric", "from_prim"}),
     ],
 )
 def test_what_a_text_reaches(text: str, names: set[str]) -> None:
-    operators = {name for name in library.declarations() if name.startswith("(")}
     found = library.reached([text])
-    assert found - operators >= names
-    assert not found & {"flatmap", "partition2", "float"}
+    assert found >= names
+    assert not found & {"flatmap", "partition2", "float", "map2", "(|>)"}
+
+
+def test_combinators_that_are_not_written_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without them the library would be inferred a second time, all of it."""
+    monkeypatch.setattr(library, "_held", library._Held())
+    compile_text("def main (xs: []i32) (ys: []i32) = let (a, b) = map (\\x y -> (x, y)) xs ys in (b, a)", "p.soac")
+    assert library._held.whole is None
+    assert {"map2", "unzip2"} <= library._held.names
+    assert not library._held.names & {"map3", "unzip3"}
 
 
 def test_programs_share_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that reaches no more than those before gets their part; the parts of a process are few."""
     monkeypatch.setattr(library, "_held", library._Held())
+    monkeypatch.setattr(library, "MOST_PARTS", 3)
     first = library.library_for(["def main (xs: []i32) = and xs"])
     assert library.library_for(["def main (xs: []bool) = reduce (&&) true xs"]) is first
     second = library.library_for(["def main (xs: []i32) = head xs"])

@@ -158,3 +158,21 @@ def test_fields_have_what_is_given_or_their_defaults() -> None:
         Full()  # type: ignore
     with pytest.raises(TypeError):
         Full(1, sum=3)  # type: ignore
+
+
+@dataclass(frozen=True, slots=True)
+class Wide:
+    a: int
+    b: int
+    c: int
+    d: int
+    e: int
+    f: int
+    g: int = 6
+    h: int = 7
+
+
+def test_eight_fields_need_no_init_of_dataclasses() -> None:
+    given = Wide.__init__
+    assert dataclasses.astuple(Wide(*range(6))) == tuple(range(8))
+    assert Wide.__init__ is given

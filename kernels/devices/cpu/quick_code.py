@@ -52,9 +52,11 @@ class Launch(NamedTuple):
 
 @dataclass(slots=True)
 class Quick:
-    """The code of a form of a kernel for one call. `limits`: the largest numbers that it is good for; `budget`:
-    nanoseconds that its launches may take, of which some are `spent`."""
+    """The code of a form of a kernel for one call, whose object the cache has under `key`. `limits`: the largest
+    numbers that it is known to be good for; `budget`: nanoseconds that its launches may take, of which some are
+    `spent`."""
 
+    key: str
     code: CompiledKernels
     limits: Numbers
     budget: int
@@ -79,7 +81,7 @@ def quick(code: KernelCode, kernel: Kernel, far: bool, launch: Launch, before: Q
         return None
     found = before or stored(code, kernel.name, far, launch)
     if found is None or not within(launch.numbers, found.limits):
-        found = made(code, kernel.name, far, launch)
+        found = made(code, kernel.name, far, launch, found)
     if found is not None and before is not None:
         found.spent = before.spent
     return found
@@ -99,24 +101,26 @@ def stored(code: KernelCode, name: str, far: bool, launch: Launch) -> Quick | No
         key, budget, *limits = json.loads(data)
         found = load_stored(key, (symbol_of(name),))
         if found is not None:
-            return Quick(found, tuple(limits), budget, launch.call)
+            return Quick(key, found, tuple(limits), budget, launch.call)
     return None
 
 
-def made(code: KernelCode, name: str, far: bool, launch: Launch) -> Quick | None:
-    """Quick code that is compiled for a launch; None where its work is not little."""
+def made(code: KernelCode, name: str, far: bool, launch: Launch, smaller: Quick | None) -> Quick | None:
+    """Quick code for a launch, compiled unless there was some for `smaller` ones; None where its work is not little."""
     assert code.body is not None, "code of full effort needs no body"
     kernel = code.body(name)
     size = sum(1 for _ in all_statements(kernel.body))
-    limits = next((found for scale in SCALES if is_little(kernel, found := scaled(launch.numbers, scale), size)), None)
+    largest = launch.numbers if smaller is None else tuple(map(max, launch.numbers, smaller.limits))
+    wanted = (*(scaled(launch.numbers, scale) for scale in SCALES[:-1]), largest, launch.numbers)
+    limits = next((found for found in wanted if is_little(kernel, found, size)), None)
     if limits is None:
         return None
-    key, compiled = code.compile(name, far, Effort.QUICK)
+    key, compiled = (smaller.key, smaller.code) if smaller else code.compile(name, far, Effort.QUICK)
     budget = size * NANOSECONDS
     if code.program:
         data = json.dumps([key, budget, *limits]).encode()
         disk.put(jit.user_cache(), key_of(code, name, far, Effort.QUICK), data)
-    return Quick(compiled, limits, budget, launch.call)
+    return Quick(key, compiled, limits, budget, launch.call)
 
 
 def is_number(scalar: KVar) -> bool:

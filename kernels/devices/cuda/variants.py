@@ -7,7 +7,6 @@ import multiprocessing
 import os
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from itertools import chain
 
 from ....ir.core import PrimOp, SizeParam
 from ....ir.ops import Op
@@ -53,7 +52,7 @@ def variants_of(fun: HostFun, usual: int, loaded: Container[str]) -> tuple[Varia
     """What the launches of an entry may be set to, beside blocks of `usual` threads that do not take turns of kernels
     that are `loaded`."""
     found: dict[Variant, None] = {}
-    for launch in chain.from_iterable(map(launches, fun.bodies)):
+    for launch in launches(*fun.bodies):
         kinds = {size_kind(size.name) for size in launch.sizes}
         threads = (usual, *VALUES[Kind.BLOCK_SIZE]) if Kind.BLOCK_SIZE in kinds else (usual,)
         turns = (False, True) if Kind.FACTOR in kinds else (False,)

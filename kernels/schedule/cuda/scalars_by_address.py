@@ -48,7 +48,7 @@ def by_address(program: HostProgram, names: Names) -> HostProgram:
     if not any(copies):
         return program
     for fun, own in zip(program.functions, copies, strict=True):
-        for launch in (launch for body in fun.bodies for launch in launches(body)):
+        for launch in launches(*fun.bodies):
             found.places.setdefault(launch.kernel, set()).add(places_of(launch, own))
     functions = tuple(
         replace(fun, body=rewritten(found, own, fun.body)) for fun, own in zip(program.functions, copies, strict=True)

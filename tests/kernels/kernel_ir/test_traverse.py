@@ -52,7 +52,8 @@ def test_what_is_taken_apart_fits_together(stm: KStm) -> None:
     assert same(with_children(stm, children(stm)), stm)
     assert same(map_operands(stm, lambda x: x), stm)
     assert same(map_mentions(stm, lambda x: x), stm)
-    assert rewritten((stm,), lambda _: None)[0] is stm
+    alone = (stm,)
+    assert rewritten(alone, lambda _: None) is alone
     assert rewritten((stm,), lambda _: ()) == ()
 
 

@@ -129,7 +129,8 @@ def elaborated(module: Module) -> Prog:
     allow_depth()
     try:
         with paused_collector():
-            modules = plain_calls((known_prelude().module, module))
+            own, _ = plain_calls((module,))
+            modules = (known_prelude().module, *own)
             typed, _ = infer(modules, known_prelude())
             prog = elaborate(modules, typed)
     except CompileError as error:

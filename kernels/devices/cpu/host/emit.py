@@ -88,7 +88,7 @@ from .memory import CPU
 
 def is_native(fun: HostFun) -> bool:
     """Has every statement a native form, and every size a value?"""
-    interpreted = (isinstance(stm.exp, Interpret) for body in fun.bodies for stm in statements(body))
+    interpreted = (isinstance(stm.exp, Interpret) for stm in statements(*fun.bodies))
     return sizes_follow(fun) and not any(interpreted)
 
 
@@ -197,7 +197,7 @@ def finish(h: Emitter, fun: HostFun, frame: int) -> None:
     code.jump("leave")
     code.label("leave")
     call(h, "soac_host_release_all", "%frame", str(h.descriptors), str(h.words))
-    if h.backend.is_here and any(isinstance(stm.exp, HostLoop) for body in fun.bodies for stm in statements(body)):
+    if h.backend.is_here and any(isinstance(stm.exp, HostLoop) for stm in statements(*fun.bodies)):
         call(h, "soac_host_end", "%state")
     code.do(f"ret i64 {code.op('load i64, ptr %status')}")
     code.module.declare("llvm.memset.p0.i64", "void", ("ptr", "i8", "i64", "i1"))

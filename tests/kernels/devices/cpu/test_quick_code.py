@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ import pytest
 import soac
 from soac.kernels.devices import disk_cache as disk
 from soac.kernels.devices.cpu import quick_code
+from soac.kernels.devices.cpu.kernel_code import KernelCode
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.cpu.runtime.jit import Effort
+from soac.pipeline import compile_prog
 
 TEXT = """
 entry squares [n] (xs: [n]f64): [n]f64 = map (\\x -> x * x + 1) xs
@@ -66,6 +69,27 @@ def test_all_rounds_of_a_call_have_quick_code_while_they_are_short(
     monkeypatch.setattr(quick_code, "NANOSECONDS", 100)
     assert launched_in_rounds(TEXT + "-- another program\n") == expected
     assert efforts == [Effort.QUICK, Effort.FULL]
+
+
+def test_larger_launches_have_the_code_that_smaller_ones_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of which only has to be known that it is good for them."""
+    monkeypatch.setattr(quick_code, "SCALES", (1,))
+    kernel = next(k for k in compile_prog(TEXT, "p.soac").host.kernels if k.name.startswith("squares"))
+    compiled: list[str] = []
+
+    def compile_it(name: str, _far: bool, _effort: Effort) -> tuple[str, jit.CompiledKernels]:
+        compiled.append(name)
+        return "key", jit.CompiledKernels(cast(Any, None), {name: 1})
+
+    code, found = KernelCode(compile_it, "", lambda name: kernel), None
+    sizes = sum(map(quick_code.is_number, kernel.scalars))
+    for blocks, size in ((1, 20), (2, 10), (2, 20), (3, 5)):
+        launch = quick_code.Launch((0, 0), (blocks, *(sizes * (size,))))
+        found = quick_code.quick(code, kernel, False, launch, found)
+        assert found is not None
+    assert found is not None
+    assert found.limits == (3, *(sizes * (20,)))
+    assert compiled == [kernel.name]
 
 
 def test_much_work_is_worth_full_effort(efforts: list[Effort]) -> None:
