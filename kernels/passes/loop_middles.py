@@ -202,11 +202,13 @@ class Middle:
 
     def compared(self, op: Op, x: Operand, u: Operand) -> Operand | None:
         """`x op u` where x counts with the index. A constant u is taken to be the first end, another one the last,
-        unless it is one of an interval."""
+        unless it is one of an interval. What holds of multiples of all indices is worth no cut."""
         by, k = self.counted(x)
         if abs(k) >= FAR:
             return None
-        self.pays |= op in MIRRORED
+        first = k - int(op in (Op.LE, Op.GT, Op.EQ, Op.NE))
+        holds = by > 1 and op is not Op.MIN and isinstance(u, Const) and int(u.value) <= first
+        self.pays |= op in MIRRORED and not holds
         match op:
             case Op.MAX:
                 self.from_on(u, by, k)

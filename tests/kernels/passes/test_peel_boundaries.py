@@ -162,6 +162,13 @@ def test_multiples_of_the_index_are_cut() -> None:
     assert (clamps(loop.middle), clamps(before)) == (0, 2)
 
 
+def test_multiples_of_the_index_that_are_not_negative_cut_nothing() -> None:
+    """The checks of windows at a step, `xs[4 * i : 4 * i + k]`."""
+    text = "entry f [n][k] (taps: [k]f32) (xs: [n]f32): []f32 = "
+    text += "tabulate ((n - k) / 4 + 1) (\\i -> f32.sum (map2 (*) taps (xs[4 * i : 4 * i + k] :> [k]f32)))"
+    assert cuts(kernels_of(text)) == []
+
+
 @given(st.integers(0, 70) | st.integers(500, 530) | st.just(70_000))
 def test_multiples_of_the_index_at_all_lengths(n: int) -> None:
     xs = np.arange(1, n + 1, dtype=np.float32) % 1000
