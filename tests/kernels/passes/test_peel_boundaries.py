@@ -101,9 +101,10 @@ def test_what_the_kernel_has_written_is_read_without_masks() -> None:
 
 
 def test_lengths_around_those_of_vectors() -> None:
-    program = soac.compile("entry f [n] (xs: [n]i64) = tabulate n (\\i -> xs[i64.max 0 (i64.min (n - 1) (i - 2))])")
+    text = "entry f [n] (xs: [n]i64) = tabulate n (\\i -> 100 * xs[i64.max 0 (i - 2)] + i64.min (n - 1) (i + 3))"
+    program = soac.compile(text)
     for n in range(40):
-        assert program.f(list(range(n))).tolist() == [max(0, i - 2) for i in range(n)]
+        assert program.f(list(range(n))).tolist() == [100 * max(0, i - 2) + min(n - 1, i + 3) for i in range(n)]
 
 
 INTERVALS = """
