@@ -3,7 +3,7 @@
 Compiling is parse, verify, optimise, emit an object; running is loading an object, whether fresh or cached. Every
 symbol that an object leaves undefined must be on the allow-list: LLVM would give an unknown one an address that dies
 when called. The processor's whole vector width is used (`-prefer-256-bit`), and no instructions of SSE4a: LLVM shuffles
-bytes by `insertq`, which takes 150 to 250 cycles on Zen 3.
+bytes by `insertq`, which has no form for AVX and takes 115 ns on Zen 3 where 256 bits are in use.
 """
 
 from __future__ import annotations

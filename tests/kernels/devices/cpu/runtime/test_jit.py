@@ -172,7 +172,7 @@ define void @rows(ptr %from, ptr %to) {
 
 
 def test_bytes_are_shuffled_without_slow_instructions() -> None:
-    """Those of SSE4a take 150 to 250 cycles each."""
+    """Those of SSE4a take 115 ns each beside instructions of 256 bits (Zen 3)."""
     target = jit.host()
     machine = jit.target_machine(target)
     assert "insertq" not in machine.emit_assembly(jit.optimised((ROWS,), machine, target))
