@@ -146,7 +146,8 @@ def _fault_at(loc: Loc, safe: bool) -> Fault:
 
 
 def _index(layout: Layout, array: Name, dims: tuple[DimIndex, ...], fault: Fault, safe: bool) -> Single:
-    """An element or a slice. A safe slice that holds nothing may be of any size: that of a nest without points is."""
+    """An element or a slice. A safe slice that holds nothing may be of any size, one of an array without elements at
+    any place: those of a nest without points are."""
     xs = layout.name(array)
     if len(dims) == 1 and isinstance(dims[0], Fix):
         i = layout.atom(dims[0].index)
@@ -172,7 +173,7 @@ def _index(layout: Layout, array: Name, dims: tuple[DimIndex, ...], fault: Fault
 
     def select(frame: Frame) -> Value:
         ats, source = places(frame), frame[xs]
-        if safe and any(at.count == 0 for at in ats):
+        if safe and (source.size == 0 or any(at.count == 0 for at in ats)):
             return np.empty([at.count for at in ats if at.count is not None], source.dtype)
         _require_in_bounds(ats, source, fault)
         return arrays.select(source, ats)

@@ -185,7 +185,7 @@ class Known:
     varying width that are segments of flat data. `checked_rows`: the checks made of rows, and of assertions, that
     kernels without points do not look at, by the order of the deferred statement. `in_rounds`: whether there is a
     version in which one collective goes through the rounds of a loop around. `numbers`: arrays that number their
-    elements."""
+    elements. `unread`: what is computed before a nest, and means nothing where that has no point."""
 
     types: dict[Name, Type]
     consumed: set[Name]
@@ -203,6 +203,7 @@ class Known:
     lent: set[Name] = field(default_factory=set)
     replicates: dict[Name, Replicate] = field(default_factory=dict)
     numbers: set[Name] = field(default_factory=set)
+    unread: set[Name] = field(default_factory=set)
 
 
 @dataclass(slots=True)

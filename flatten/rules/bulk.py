@@ -38,7 +38,8 @@ from ..versions.guards import parallelism_of
 
 
 def invariant_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
-    """What is invariant to the nest is computed once, before it: what may fail only if the nest has a point.
+    """What is invariant to the nest is computed once, before it: what may fail only if the nest has a point, and what
+    reads an element at a place that was computed so.
 
     G(Σ, let x = e1 in e2)  ⟶  let x = e1 in G(Σ, e2)        if no variable of Σ is free in e1
     """
@@ -47,7 +48,15 @@ def invariant_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     if any(p.name in flow.known.consumed for p in stm.pat):
         return None
     flow.note(Rule.INVARIANT, ", ".join(str(p.name) for p in stm.pat))
-    flow.keep(stm if is_certain(stm) else replace(stm, exp=_where_there_are_points(flow, nest, stm)))
+    made = {p.name for p in stm.pat}
+    certain, reads = is_certain(stm), isinstance(stm.exp, Index) and not stm.pat[0].type.shape
+    if not flow.known.unread.isdisjoint(free_in_stm(stm)):
+        flow.known.unread |= made
+        certain &= not reads
+    if not certain:
+        flow.known.unread |= made
+        stm = replace(stm, exp=_where_there_are_points(flow, nest, stm))
+    flow.keep(stm)
     return Rule.INVARIANT
 
 

@@ -18,6 +18,8 @@ from soac.ir.errors import RunError
 from soac.ir.interpret import Prepared, Thresholds, prepare
 from soac.ir.machine import CPU, Mode
 from soac.pipeline import CORE_PASSES, stages
+from tests.support.property.generate import Case
+from tests.support.property.law import check_law
 
 WIDTHS = ("n", "m", "3")
 FAILING = (
@@ -64,6 +66,23 @@ def test_what_some_rows_share_fails_only_where_they_have_points() -> None:
         for (n, m), index in product(widths, "ij")
     ]
     assert_fail_alike(list(islice(programs_of(texts), len(CORE_PASSES) + 1)), texts)
+
+
+ROWS = (
+    "i32.sum xs[2 % n, :]", "(scan (+) 0 xs[2 % n, :])[i % m]", "(reverse xs[2 % n, :])[i % m]",
+    "(hist (+) 0 2 (iota m) xs[2 % n, :])[1]", "i32.sum (map (\\x -> x + i32.sum xs[(i + 1) % n, :]) xs[0])",
+    "i32.sum (map (\\x -> x + xs[2 % n, 1 % m] * i32.sum xs[1 % n, :]) xs[i, :])",
+    "i32.sum (map (\\x -> let k = 2 % n + 3 in x / xs[k % n, 0] * i32.sum xs[k - 3, :]) xs[i, :])",
+)  # fmt: skip
+
+
+def test_rows_of_an_array_without_rows_are_of_no_use() -> None:
+    """The row that all points share stands before the nest, wherever it is then."""
+    for row in ROWS:
+        text = f"entry main [n][m] (xs: [n][m]i32): [n]i32 = map (\\i -> {row} + i32.i64 i) (iota n)"
+        prog = compile_text(text, "rows.soac")
+        for n, m in ((0, 2), (3, 2)):
+            check_law(Case(prog, [np.arange(n * m, dtype=np.int32).reshape(n, m)]), Mode.INCREMENTAL)
 
 
 SHARED = (

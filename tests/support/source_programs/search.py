@@ -180,7 +180,7 @@ def spelled_out(one: Program) -> Program:
     done: set[int] = set()
     for (line, column), prim in sorted(one.literals.items(), reverse=True):
         text = lines[line - 1]
-        found = re.match(r"-?\d[\w.]*(?:[eE]-\d+)?", text[column - 1 :])
+        found = re.match(r"-?\d(?:[eE]-\d|[\w.])*", text[column - 1 :])
         end = column - 1 + found.end() if found else 0
         if found and (line, end) not in done and not found[0].endswith(prim):
             done.add((line, end))  # type: ignore[arg-type]
