@@ -14,7 +14,7 @@ import json
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -99,12 +99,20 @@ def open_storage(url: str) -> BaseStorage:
     raise AssertionError
 
 
+class _Storage(RDBStorage):
+    """A heartbeat that cannot be stored, on a full disk, is none: what is stored next says so."""
+
+    def record_heartbeat(self, trial_id: int) -> None:
+        with suppress(SQLAlchemyError, StorageInternalError):
+            super().record_heartbeat(trial_id)
+
+
 def _storage(url: str) -> RDBStorage:
     is_sqlite = url.startswith("sqlite:")
     arguments: dict[str, Any] = {"connect_args": {"timeout": 60}} if is_sqlite else {"pool_pre_ping": True}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)
-        storage = RDBStorage(url, arguments, heartbeat_interval=HEARTBEAT, grace_period=GRACE)
+        storage = _Storage(url, arguments, heartbeat_interval=HEARTBEAT, grace_period=GRACE)
     if is_sqlite:
         event.listen(storage.engine, "connect", _write_ahead)
         storage.engine.dispose()

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import optuna
 import pytest
+from optuna.exceptions import StorageInternalError
+from optuna.storages import RDBStorage
 
 from benchmarks.synthetic import MadeUp, entry
 from soac.autotune.measure import OutOfBudget, Record, Version
@@ -133,6 +135,18 @@ def test_a_storage_that_cannot_be_opened(tmp_path: Path) -> None:
     for url in ("nonsense", f"sqlite:///{tmp_path}/no/such/db"):
         with pytest.raises(TuningError, match="T0204"):
             open_storage(url)
+
+
+def test_a_heartbeat_that_cannot_be_stored_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a thread of its own, whose traceback would stand beside the message of what is stored next."""
+
+    def full(_: object, trial_id: int) -> None:
+        raise StorageInternalError(f"no room for {trial_id}")
+
+    monkeypatch.setattr(RDBStorage, "record_heartbeat", full)
+    storage = open_storage(f"sqlite:///{tmp_path}/times.db")
+    assert isinstance(storage, RDBStorage)
+    storage.record_heartbeat(1)
 
 
 def test_what_another_process_times_is_waited_for(tmp_path: Path) -> None:
