@@ -139,8 +139,9 @@ def _settle(code: Code, words: list[str]) -> None:
 def _interrupt(code: Code) -> None:
     """Stops running kernels, so that the command can end by itself; ends the process if it does not."""
     pool = sys.modules.get(f"{__package__}{POOL}")
-    if pool is not None:
-        pool.request_stop()
+    stop = getattr(pool, "request_stop", None)  # none while the module is being imported: then nothing runs
+    if stop is not None:
+        stop()
     try:
         code.result(GRACE)
     except (TimeoutError, KeyboardInterrupt):
