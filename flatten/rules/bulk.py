@@ -48,14 +48,11 @@ def invariant_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     if any(p.name in flow.known.consumed for p in stm.pat):
         return None
     flow.note(Rule.INVARIANT, ", ".join(str(p.name) for p in stm.pat))
-    made = {p.name for p in stm.pat}
-    certain, reads = is_certain(stm), isinstance(stm.exp, Index) and not stm.pat[0].type.shape
-    if not flow.known.unread.isdisjoint(free_in_stm(stm)):
-        flow.known.unread |= made
-        certain &= not reads
-    if not certain:
-        flow.known.unread |= made
-        stm = replace(stm, exp=_where_there_are_points(flow, nest, stm))
+    relies = not flow.known.unread.isdisjoint(free_in_stm(stm))
+    if not is_certain(stm) or (relies and isinstance(stm.exp, Index) and not stm.pat[0].type.shape):
+        stm, relies = replace(stm, exp=_where_there_are_points(flow, nest, stm)), True
+    if relies:
+        flow.known.unread.update(p.name for p in stm.pat)
     flow.keep(stm)
     return Rule.INVARIANT
 
