@@ -13,11 +13,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
-from soac import program_cache
+from soac import cli, program_cache
 from soac.data import files
 from soac.frontend.source.text import Reach
 from soac.ir.errors import DataError
@@ -176,3 +177,11 @@ def test_a_sidecar_that_is_endless_says_nothing(command: Command, tmp_path: Path
 def test_numpy_still_reads_what_it_wrote(command: Command, tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.arange(6, dtype=np.int32).reshape(2, 3))
     assert "[[0i32, 1i32, 2i32]" in command("dataset", "convert", "a.npy", "--text").clean().out
+
+
+def test_an_interrupt_while_the_pool_of_threads_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module is known by then, and has no functions."""
+    monkeypatch.setitem(sys.modules, f"soac{cli.POOL}", ModuleType("half"))
+    code = cli.Code()
+    code.ended.set()
+    cli._interrupt(code)
