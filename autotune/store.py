@@ -127,10 +127,14 @@ def _write_ahead(connection: Any, _: Any) -> None:
 
 @contextmanager
 def storing() -> Iterator[None]:
-    """What fails in a database (a full disk, a connection that ends) is T0208."""
+    """What fails in a database (a full disk, a connection that ends) is T0208. Of a trial whose end is not stored
+    Optuna asserts that it has ended, which hides why it is not stored."""
     try:
         yield
-    except (SQLAlchemyError, StorageInternalError) as fault:
+    except (SQLAlchemyError, StorageInternalError, AssertionError) as found:
+        fault = found.__context__ if isinstance(found, AssertionError) else found
+        if not isinstance(fault, (SQLAlchemyError, StorageInternalError)):
+            raise
         why = str(fault.__cause__ or fault).strip().splitlines()[0]
         hint = "the times stored so far are kept; the search goes on there when there is room, or with `--storage`"
         raise TuningError(Diagnostic("T0208", f"cannot store times: {why}", hint=hint)) from None

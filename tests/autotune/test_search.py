@@ -19,7 +19,7 @@ from soac.autotune.observe import Piece, Status
 from soac.autotune.plan import most_versions
 from soac.autotune.search import LEAST_LIMIT, SLOWEST, Problem, Search, Tuned, limit_of, requested
 from soac.autotune.solve import solve, weights_of
-from soac.autotune.store import Facts, Phase, Planned, Request, Timed, open_storage, open_study
+from soac.autotune.store import Facts, Phase, Planned, Request, Timed, open_storage, open_study, storing
 from soac.ir.errors import TuningError
 from tests.support.killed_searches import check_end, start, torture
 
@@ -147,6 +147,22 @@ def test_a_heartbeat_that_cannot_be_stored_is_none(tmp_path: Path, monkeypatch: 
     storage = open_storage(f"sqlite:///{tmp_path}/times.db")
     assert isinstance(storage, RDBStorage)
     storage.record_heartbeat(1)
+
+
+def test_the_end_of_a_run_that_cannot_be_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Optuna asserts that the run has ended, which hides why it is not stored."""
+
+    def full(_: object, trial_id: int, **__: object) -> bool:
+        raise StorageInternalError(f"no room for {trial_id}")
+
+    sampler = Planned(1)
+    study = open_study(open_storage(f"sqlite:///{tmp_path}/times.db"), "made up", FACTS, sampler)
+    here = Search(study, sampler, MadeUp(entry(0)[1], 0.0), math.inf, lambda progress: None)
+    monkeypatch.setattr(RDBStorage, "set_trial_state_values", full)
+    with pytest.raises(TuningError, match=r"T0208.*no room for 1"), storing():
+        here.run(Request(Phase.VERSION, 0, 0, Version({}, {}), None))
+    with pytest.raises(AssertionError, match="another"), storing():
+        raise AssertionError("another")
 
 
 def test_what_another_process_times_is_waited_for(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import random
+import re
 import resource
 import signal
 import sqlite3
@@ -138,7 +139,8 @@ def check_words(ended: Ended) -> None:
 
 def before_main(ended: Ended) -> bool:
     """A new interpreter that Ctrl-C ended before the command's first line: what it prints is Python's."""
-    return ended.err.endswith("KeyboardInterrupt\n") and "in main\n" not in ended.err
+    is_ours = re.search(r'__main__\.py", line \d+, in main$', ended.err, re.MULTILINE)
+    return ended.err.rstrip().endswith("KeyboardInterrupt") and is_ours is None
 
 
 def check_afterwards(folder: Path, command: str, fresh: bool = False) -> None:
