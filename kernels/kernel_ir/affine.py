@@ -183,6 +183,8 @@ def same_thread(x: Form | None, y: Form | None) -> bool:
 
 def width_of(form: Form) -> Poly | None:
     """What a mixed-radix number stays below; None where that is not known."""
+    if not form.digits or not is_radix(form):
+        return None
     (heaviest, digit), lightest = form.digits[0], form.digits[-1][0]
     return None if digit.bound is None or not is_unit(lightest) else mul(heaviest, digit.bound)
 
@@ -223,27 +225,44 @@ def is_multiple(x: Poly, y: Poly) -> bool:
 
 
 def is_in_rows(x: Poly, width: Poly) -> bool:
-    """Is `x` = q * (width + c) for a polynomial q and a constant c >= 0, where `width` has one term?"""
+    """Is `x` a number of whole rows of this width, with room between them or not?"""
+    return rows_in(x, width) is not None
+
+
+def rows_in(x: Poly, width: Poly) -> Poly | None:
+    """The polynomial q of `x` = q * (width + c) for a constant c >= 0; None if there is none. `width` has one term."""
     if len(width) != 1:
-        return False
+        return None
     ((names, factor),) = width
     whole = {m: c for m, c in x if c % factor == 0 and not Counter(names) - Counter(m)}
     rest = tuple((m, c) for m, c in x if m not in whole)
     q = polynomial((tuple(sorted((Counter(m) - Counter(names)).elements())), c // factor) for m, c in whole.items())
     apart = dict(rest).get(q[0][0], 0) // q[0][1] if q else 0
-    return apart >= 0 and rest == mul(constant(apart), q)
+    return q if apart >= 0 and rest == mul(constant(apart), q) else None
 
 
 def disjoint(x: Form | None, y: Form | None) -> bool:
     """Are two indices never equal? Known where their fixed parts differ by c + g*z, for a constant c and any integer z,
-    and the digits make up for none of these numbers: a constant alone, or the other half of a double buffer."""
+    and the digits make up for none of these numbers: a constant alone, or the other half of a double buffer. Of a
+    width that is no constant: where the digits of both stay below it, and they are apart by such a number of rows."""
     if x is None or y is None:
         return False
+    apart = sub(x.fixed, y.fixed)
+    whole = width_of(x)
+    if whole is not None and whole == width_of(y):
+        rows = rows_in(apart, whole)
+        if rows is not None and misses(rows, 0, 0):
+            return True
     below, above = reach(x), reach(y)
     if below is None or above is None:
         return False
-    apart = dict(sub(x.fixed, y.fixed))
-    c, g = apart.pop((), 0), gcd(*apart.values())
+    return misses(apart, below, above)
+
+
+def misses(x: Poly, below: int, above: int) -> bool:
+    """Is `x` no number from -below to above, whatever its variables are?"""
+    terms = dict(x)
+    c, g = terms.pop((), 0), gcd(*terms.values())
     least = (c + below) % g - below if g else c  # of the numbers c + g*z that are not under -below
     return not -below <= least <= above
 

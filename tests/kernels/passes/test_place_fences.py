@@ -21,6 +21,7 @@ from tests.support.block_kernels import (
     TRUE,
     XS,
     N,
+    copied,
     copy,
     double_buffered,
     hillis_steele,
@@ -344,6 +345,40 @@ def sum_of(source: kir.KArray) -> kir.BlockReduce:
     value, read = load(source, i)
     op = kir.KLambda((x,), (y,), (kir.KLet(z, kir.KOp(Op.ADD, I64, (x, y))),), (z,))
     return kir.BlockReduce((out,), i, i64(0), N, (read,), (value,), op, (i64(0),), True)
+
+
+@pytest.mark.parametrize(
+    ("room", "sum_of_turns", "width", "fences"),
+    [
+        (0, 1, N, 1),
+        (256, 1, N, 1),
+        (-1, 1, N, 2),  # the halves have an element in common
+        (0, 2, N, 2),  # 2 - turn may be turn
+        (0, 1, KVar("block", I64), 2),
+    ],
+)
+def test_halves_of_any_width(room: int, sum_of_turns: int, width: kir.Operand, fences: int) -> None:
+    """In a loop each thread reads of one half what others have written, and writes to the other half."""
+    turn, i = var("turn"), var("i")
+    distance, far = let(Op.ADD, width, i64(room))
+    now, reading = copied(turn)
+    other, turned = let(Op.SUB, i64(sum_of_turns), now)
+    here, scaled = let(Op.MUL, now, distance)
+    there, scaled_too = let(Op.MUL, other, distance)
+    j = var("j")
+    at, index = let(Op.ADD, here, j)
+    x, read = load(A, at)
+    of_others = threads(i, N, kir.For(j, N, (index, read, kir.Store(OUT, i, x))))
+    k, (target, place) = var("k"), let(Op.ADD, there, i)
+    own, again = load(OUT, i)
+    of_own = threads(i, N, again, place, kir.Store(A, target, own))
+    loop = kir.For(k, N, (reading, turned, scaled, scaled_too, of_others, of_own, kir.Assign(turn, other)))
+    both = kernel(kir.Alloc(A, i64(1000)), kir.Declare(turn, i64(0)), far, copy(XS, A, T), loop)
+    placed = place_fences(both)
+    assert count_fences(placed) == fences
+    if sum_of_turns == 1 and width == N:
+        assert traced(placed, 8, 4)[0].is_clean
+        assert not traced(without_fence(placed, 0), 8, 4)[0].is_clean
 
 
 def test_shifted_ranges_are_other_threads() -> None:
