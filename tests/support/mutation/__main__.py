@@ -406,6 +406,7 @@ def run(out: Path, most: float, count: int, seed: int, jobs: int, again: bool, o
     taken = {group: list(islice(filter(is_program, sample(group, seed)), count)) for group in groups}
     turns = [(group, ms[k]) for k in range(count) for group, ms in taken.items() if k < len(ms)]
     missed = {name for name, made in known.items() if not made.found}
+    recorded.beside(mutant.file for _, mutant in turns)
     todo = [one for one in turns if one[1].name not in known or (again and one[1].name in missed)]
     workers: SimpleQueue[Worker] = SimpleQueue()
     for k in range(jobs):
