@@ -294,10 +294,8 @@ def _array_of(row: Name, rows: _Rows, env: Env) -> Name | None:
     if view is None:
         return None
     (param,) = inner.pat
-    array = Param(env.names.again(param.name), param.type.array_of(rows.width))
-    made = Stm((array,), view, rows.stm.certs, (), rows.stm.loc)
-    note_sharing(made, env.sharing, env.consumes)
-    env.step(made)
+    array = env.emit(param.name.base, view, param.type.array_of(rows.width), rows.stm.certs)
+    assert isinstance(array, Var)
     return array.name
 
 
@@ -308,11 +306,9 @@ def _bind_view(stm: Stm, param: Param, exp: Exp, env: Env) -> None:
     if isinstance(exp, Replicate | Copy) or not shared:
         env.step(Stm((param,), exp, stm.certs, (), stm.loc))
         return
-    assert source is not None
-    view = source if isinstance(exp, Copied) else env.names.again(param.name)
-    if not isinstance(exp, Copied):
-        env.step(Stm((Param(view, param.type),), exp, stm.certs, (), stm.loc))
-    env.step(Stm((param,), Copy(view), stm.certs, (), stm.loc))
+    view = exp.atom if isinstance(exp, Copied) else env.emit(param.name.base, exp, param.type, stm.certs)
+    assert isinstance(view, Var)
+    env.step(Stm((param,), Copy(view.name), stm.certs, (), stm.loc))
 
 
 # ---- operators ----------------------------------------------------------------------------------------------------

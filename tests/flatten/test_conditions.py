@@ -106,6 +106,25 @@ PROGRAMS = {
         "let ys = map (\\x -> x * x + 1) xs let zs = ys[:n] in (zs[:n / 2], i64.sum zs)"
     ),
 }
+VIEWS = {
+    "rows": "map (\\r -> r) a",
+    "rows of rows": "map (\\r -> map (\\x -> x) r) a",
+    "parts of rows": "map (\\r -> r[1:]) a",
+    "columns": "map (\\i -> map (\\r -> r[i]) a) (iota n)",
+    "transposed rows": "map transpose (map (\\r -> [r, r]) a)",
+    "rows in one": "map (\\(r: [n]i64) -> unflatten (r :> [1 * n]i64)) a",
+    "copies": "map copy a",
+}
+"""Maps that become views of `a`: what overwrites the result must not overwrite that, and the other way round."""
+
+PROGRAMS |= {
+    f"{name} of which {what}": f"let a = map (\\x -> map (* (x + 1)) xs) xs let v = {view} let {changed} in (v, a)"
+    for name, view in VIEWS.items()
+    for what, changed in (
+        ("the view is overwritten", "v = v with [0] = copy v[n - 1]"),
+        ("the source is overwritten", "a = a with [0] = copy a[n - 1]"),
+    )
+}
 XS = np.array([3, 0, 1, 5, 2, 0, 7], np.int64)
 
 
