@@ -24,6 +24,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
@@ -97,9 +98,10 @@ def start(folder: Path, words: tuple[str, ...], fresh: bool, limit: Callable[[],
         code: int | str | None = 0
     except SystemExit as left:
         code = left.code
-    except BaseException as error:
-        os.write(2, f"Traceback: {error!r}".encode())
-        code = 99
+    except BaseException:
+        said = traceback.format_exc()
+        os.write(2, said.encode())
+        code = 1 if before_main(said) else 99
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(code if isinstance(code, int) else 0)
@@ -132,15 +134,16 @@ def check_files(folder: Path) -> None:
 
 
 def check_words(ended: Ended) -> None:
-    assert "Traceback" not in ended.err or before_main(ended), ended.err
+    assert "Traceback" not in ended.err or before_main(ended.err), ended.err
     assert "internal compiler error" not in ended.err, ended.err
     assert ended.code not in (70, 99), ended
 
 
-def before_main(ended: Ended) -> bool:
-    """A new interpreter that Ctrl-C ended before the command's first line: what it prints is Python's."""
-    is_ours = re.search(r'__main__\.py", line \d+, in main$', ended.err, re.MULTILINE)
-    return ended.err.rstrip().endswith("KeyboardInterrupt") and is_ours is None
+def before_main(said: str) -> bool:
+    """Whether Ctrl-C ended an interpreter before the command's first line, or a fork where no command runs: what it
+    prints is Python's."""
+    is_ours = re.search(r'__main__\.py", line \d+, in main$', said, re.MULTILINE)
+    return said.rstrip().endswith("KeyboardInterrupt") and is_ours is None
 
 
 def check_afterwards(folder: Path, command: str, fresh: bool = False) -> None:
@@ -169,7 +172,7 @@ def kill(folder: Path, source: random.Random, longest: dict[str, float], fresh: 
     check_files(folder)
     check_words(ended)
     if which is signal.SIGINT:
-        allowed = (0, 130, -signal.SIGINT, 1) if before_main(ended) else (0, 130, -signal.SIGINT)
+        allowed = (0, 130, -signal.SIGINT, 1) if before_main(ended.err) else (0, 130, -signal.SIGINT)
         assert ended.code in allowed, ended  # -SIGINT: before Python has begun
     return f"{command}, {which.name}: {'ended' if ended.code == 0 else 'killed'}"
 
