@@ -177,6 +177,30 @@ def test_ill_formed_programs_are_refused(fault: str) -> None:
     assert fault in str(caught.value)
 
 
+OVERWRITES = (
+    "fun g_50 (n_51: i64, a_52: [n_51]i32, b_53: [n_51]i32) consumes (a_52) : (r_54: [n_51]i32) ="
+    " { let (u_55: [n_51]i32) = a_52 with [0i64] <- 1i32 in (u_55) }"
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "consumes", "fault"),
+    [
+        ("g_50 (n_1, xs_2, ys_3)", "", "xs_2 is consumed where that could happen several times"),
+        ("g_50 (n_1, xs_2, xs_2)", "xs_2", "xs_2 is consumed beside another use of the same array"),
+        ("g_50 (n_1, xs_2, ys_3) let (z_10: i32) = xs_2[0i64]", "xs_2", "xs_2 is used after it was consumed"),
+        ("g_50 (n_1, xs_2, ys_3) let (z_10: i32) = ys_3[0i64]", "xs_2", None),
+    ],
+)
+def test_what_a_call_consumes(call: str, consumes: str, fault: str | None) -> None:
+    prog = parse_prog(f"{core(f'let (z_9: [n_1]i32) = {call} in (x_4)', 'i32', consumes)} {OVERWRITES}")
+    if fault is None:
+        check(prog, Stage.CORE)
+        return
+    with pytest.raises(IRError, match=fault):
+        check(prog, Stage.CORE)
+
+
 def flat(body: str) -> str:
     return core(body + " in (x_4)")
 

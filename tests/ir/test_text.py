@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soac.ir.core import Attr, Body, Copied, FunDef, If, Param, PrimOp, Prog, Stm
-from soac.ir.errors import NOWHERE, IRError, Loc
+from soac.ir.errors import MAX_CALLS, NOWHERE, IRError, Loc
 from soac.ir.floats import rounding
 from soac.ir.ops import Op
 from soac.ir.parse import parse_body, parse_exp, parse_prog, parse_stm
 from soac.ir.rename import renumbered
 from soac.ir.scalar import int_range
-from soac.ir.show import same, show, show_body, show_exp, show_located, show_name, show_stm, without_locations
+from soac.ir.show import WIDTH, same, show, show_body, show_exp, show_located, show_name, show_stm, without_locations
 from soac.ir.types import Const, Name, Prim, Type, Var, scalar
 
 PROGRAMS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("programs/*.ir"))}
@@ -36,6 +36,22 @@ def test_printed_programs_parse_back(name: str) -> None:
 def test_white_space_means_nothing() -> None:
     prog = parse_prog(LOOPS)
     assert same(parse_prog(" ".join(show(prog).split())), without_locations(prog))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_what_is_as_wide_as_a_line_stands_in_one(more: int) -> None:
+    name = Name("x" * (WIDTH - len("{ in (_1) }") + more), 1)
+    body = Body((), (Var(name),))
+    assert len(show_body(body).splitlines()) == (3 if more else 1)
+
+
+def test_of_calls_in_calls_so_many_are_known() -> None:
+    calls = tuple(Loc("f.soac", line, 1, line, 2) for line in range(2 * MAX_CALLS))
+    here = Loc("g.soac", 1, 1, 1, 2)
+    inside = here.called(calls)
+    assert inside.calls == here.called(calls[:1]).called(calls[1:]).calls == calls[:MAX_CALLS]
+    assert inside.as_call == (here, *calls[: MAX_CALLS - 1])
+    assert (here.called(()), inside.here) == (here, here)
 
 
 def test_locations_are_printed_only_when_asked() -> None:
