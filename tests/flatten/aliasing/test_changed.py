@@ -168,6 +168,17 @@ def test_the_result_of_a_branch() -> None:
     assert changes.box(Var(NEW)) == changes.box(i64(0)) == Box(ALL)
 
 
+def test_changes_on_both_sides() -> None:
+    code, unknown = Code(), Var(Name("c", 7))
+    low, high, none = (
+        code.let(PrimOp(Op.SELECT, Prim.I64, (less(code, *pair), Var(NEW), Var(OLD))), I64)
+        for pair in ((Var(X), i64(3)), (Var(X), i64(8)), (Var(X), Var(P)))
+    )
+    for (x, y), last in {(low, high): {None: 8}, (high, low): {None: 8}, (low, none): None}.items():
+        both = code.let(PrimOp(Op.SELECT, Prim.I64, (unknown, x, y)), I64)
+        assert code.changes().box(both) == Box(((None, last), (None, None)))
+
+
 def test_what_is_old_is_not_looked_into() -> None:
     """Here a branch gives the element, whatever else is known of it."""
     code = Code()
