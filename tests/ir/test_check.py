@@ -201,6 +201,25 @@ def test_what_a_call_consumes(call: str, consumes: str, fault: str | None) -> No
         check(prog, Stage.CORE)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        "copy ys_3",
+        "replicate [n_1] x_4",
+        "[x_4, x_4] : i32",
+        r"map n_1 (ys_3) \(p_12: i32) : (i32) -> { in (p_12) }",
+        r"scatter n_1 (ys_3) rank 1 dests (xs_2) \(p_12: i32) : (i64, i32) -> { in (0i64, p_12) }",
+        r"with_acc n_1 (ys_3) dests (xs_2) \(a_12: [n_1]i32, p_13: i32) : ([n_1]i32) -> { in (a_12) }",
+    ],
+)
+def test_what_is_made_anew_is_not_used_once_it_was_overwritten(made: str) -> None:
+    size = "2" if made.startswith("[") else "n_1"
+    body = f"let (z_9: [{size}]i32) = {made} let (u_20: [{size}]i32) = z_9 with [0i64] <- 1i32 let (v_21: i32) ="
+    check(parse_prog(core(f"{body} u_20[0i64] in (v_21)", "i32", "xs_2")), Stage.CORE)
+    with pytest.raises(IRError, match="z_9 is used after it was consumed"):
+        check(parse_prog(core(f"{body} z_9[0i64] in (v_21)", "i32", "xs_2")), Stage.CORE)
+
+
 def flat(body: str) -> str:
     return core(body + " in (x_4)")
 

@@ -21,6 +21,10 @@ PARTS = {
         "let h = m / 2 in scatter (copy ds) (is ++ js) ((xs ++ ys[:h] ++ ys[h:]) :> [n + m]i64)", 1,
     ),
     "one column alone": ("scatter (copy ds) (iota (n + m)) (xs ++ ys)", 1),
+    "as many parts as there may be": (
+        "scatter (copy ds) (is ++ is ++ is ++ is ++ is ++ is ++ is ++ is)"
+        " (xs ++ xs ++ xs ++ xs ++ xs ++ xs ++ xs ++ xs)", 8,
+    ),
     "too many parts": (
         "scatter (copy ds) (is ++ is ++ is ++ is ++ is ++ is ++ is ++ is ++ is)"
         " (xs ++ xs ++ xs ++ xs ++ xs ++ xs ++ xs ++ xs ++ xs)", 1,
