@@ -100,6 +100,12 @@ RULES = {
         "reduce (map2 (+)) (replicate m 0) (map2 (\\xs y -> if y > 1 then xs else replicate m y) xss ys)",
         {Rule.IRWIM},
     ),
+    "column sums of two maps over other arrays": (
+        "([m]i32, [m]i32)",
+        "let (as, bs) = unzip (map2 (\\xs y -> (map (* 2) xs, map (\\j -> ys[j % n] * y) (iota m))) xss ys)"
+        " in (reduce (map2 (+)) (replicate m 0) as, reduce (map2 i32.max) (replicate m (-100)) bs)",
+        {Rule.SPLIT, Rule.IRWIM},
+    ),
     "sums of rows and of scalars": (
         "([m]i32, i32)",
         "reduce (\\(as, a) (bs, b) -> (map2 (+) as bs, a + b)) (replicate m 0, 0) (zip xss ys)",
@@ -222,6 +228,25 @@ def test_rule(name: str) -> None:
     for mode, flattened in done.items():
         check(flattened.prog, Stage.FLAT)
         assert_same_meaning(prog, flattened, mode)
+
+
+@pytest.mark.parametrize(
+    ("over_rows", "is_flat"),
+    [
+        ("i32.sum (map (* y) is)", True),
+        ("i32.sum (reduce (map2 (+)) (replicate m 0) (map (\\i -> replicate m (y + i)) is))", True),
+        ("(reduce (\\a b -> [a[0] * b[0], a[1] + a[0] * b[1]]) [1, 0] (map (\\i -> [i, y]) is))[1]", False),
+        ("i32.sum (scan (map2 (+)) (replicate m 0) (map (\\i -> replicate m (y + i)) is))[0]", True),
+        ("i32.sum (flatten (scan (map2 (map2 (+))) (replicate m (replicate k 0))"
+         " (map (\\i -> replicate m (replicate k (y + i))) is))[0])", False),
+    ],
+)  # fmt: skip
+def test_operators_over_rows_of_varying_length(over_rows: str, is_flat: bool) -> None:
+    """Flattened are those on scalars and those that go row by row, in scans on rows of scalars."""
+    varying = "map i32.i64 (iota (i64.i32 (i32.abs y % 4 + 1)))"
+    prog = compiled("[n]i32", f"map (\\y -> let is = {varying} in {over_rows}) ys")
+    fired = flatten_traced(prog, Mode.INCREMENTAL, CUDA).trail
+    assert any(one.rule is Rule.BALANCE for one in fired) is is_flat
 
 
 def assert_same_meaning(prog: Prog, flattened: Flattened, mode: Mode) -> None:
