@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import starmap
 
 from ...ir.core import (
     Assert,
@@ -55,7 +56,7 @@ from ...ir.core import (
 )
 from ...ir.traverse import operands, reductions, scoped_bodies, space_params, with_bodies, with_lambdas
 from ...ir.types import Atom, Const, Name, Names, Var
-from ..aliasing.classes import consumed_params, sharing_in
+from ..aliasing.classes import aliases, consumed_params, sharing_in
 from . import views
 from .bounds import assume, counting, decide_comparison, mark_in_bounds, restore, writes_in_bounds
 from .control import EXPANSIONS, drop_equal_results, invariant_params, select_scalars
@@ -283,9 +284,10 @@ def _rewrite_basic(stm: Stm, env: Env) -> Stm | None:
 
 
 def _apply_first(rules: tuple[StmRule, ...], stm: Stm, env: Env) -> Stm | None:
+    """What the first rule makes that applies, and that lets no arrays share memory of which one is overwritten."""
     for rule in rules:
         new = rule(stm, env)
-        if new is not None:
+        if new is not None and not any(starmap(env.are_to_stay_apart, aliases(new))):
             return new
     return None
 

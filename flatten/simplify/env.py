@@ -215,6 +215,10 @@ class Env:
         self.step(stm)
         return self.resolve(Var(name))
 
+    def are_to_stay_apart(self, x: Name, y: Name) -> bool:
+        """Whether two arrays that are apart so far would see that one is overwritten, if they had one memory."""
+        return (self.sharing.consumed(x) or self.sharing.consumed(y)) and not self.sharing.same(x, y)
+
     def again(self, function: Lambda) -> Lambda:
         """A copy of a function with names of its own."""
         copy = rename_lambda(function, self.names)

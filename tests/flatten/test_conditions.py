@@ -114,8 +114,13 @@ VIEWS = {
     "transposed rows": "map transpose (map (\\r -> [r, r]) a)",
     "rows in one": "map (\\(r: [n]i64) -> unflatten (r :> [1 * n]i64)) a",
     "copies": "map copy a",
+    "copies turned": "(map copy a)[::-1]",
+    "a copy turned": "(copy a)[::-1]",
+    "a repetition": "(replicate 3 a)[1]",
+    "a literal": "[a, copy a][0]",
+    "a part of a literal": "[a, copy a][0, ::-1]",
 }
-"""Maps that become views of `a`: what overwrites the result must not overwrite that, and the other way round."""
+"""What becomes a view of `a`: what overwrites the result must not overwrite that, and the other way round."""
 
 PROGRAMS |= {
     f"{name} of which {what}": f"let a = map (\\x -> map (* (x + 1)) xs) xs let v = {view} let {changed} in (v, a)"
