@@ -417,12 +417,13 @@ def copy_of_fresh(stm: Stm, env: Env) -> Stm | None:
         case Copy(array):
             inner = env.producer(array)
             here = len(env.frames) - 1
-            if inner is None or env.uses.get(array) != 1 or env.levels[array] != here:
+            if inner is None or env.uses.get(array) != 1 or env.levels[array] != here or not _makes_new(inner.exp):
                 return None
-            return replace(stm, exp=Copied(Var(array))) if _makes_new_array(inner.exp) else None
+            env.sharing.link(array, stm.pat[0].name)
+            return replace(stm, exp=Copied(Var(array)))
         case _:
             return None
 
 
-def _makes_new_array(exp: Exp) -> bool:
+def _makes_new(exp: Exp) -> bool:
     return isinstance(exp, Iota | Replicate | ArrayLit | Concat | Copy | Screma)
