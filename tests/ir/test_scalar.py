@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from soac.ir.errors import IRError
 from soac.ir.floats import rounding
-from soac.ir.ops import Op, arity, operand_types, result_type
+from soac.ir.ops import EXPENSES, Expense, Op, arity, operand_types, result_type
 from soac.ir.scalar import DTYPES, ScalarFailure, apply, constant, convert, defined, int_range, prim_of, text_of
 from soac.ir.types import Prim
 from tests.support.prims import PRIMS
@@ -121,6 +121,10 @@ def test_powers_in_eight_bits(prim: Prim) -> None:
                 apply(Op.POW, prim, (x, y))
         else:
             assert apply(Op.POW, prim, (x, y)) == powers[x][y], (x, y)
+
+
+def test_divisions_cost_alike() -> None:
+    assert {EXPENSES[op] for op in (Op.DIV, Op.MOD, Op.QUOT, Op.REM)} == {Expense.DIVISION}
 
 
 @pytest.mark.parametrize("prim", INTS)
