@@ -206,8 +206,8 @@ _INITS = (_init_1, _init_2, _init_3, _init_4, _init_5, _init_6, _init_7, _init_8
 """An `__init__` for each number of fields, over what stores them."""
 
 
-SOME = 200
-"""How many objects are made field by field before the `__init__` of `dataclasses` is made: it takes about as long."""
+SOME = 32
+"""How many objects are made field by field before the `__init__` of `dataclasses` is, which takes as long as 100."""
 
 
 def _first_init(cls: type, frozen: bool) -> Callable[..., None]:
@@ -215,23 +215,24 @@ def _first_init(cls: type, frozen: bool) -> Callable[..., None]:
     arguments are wrong, and says so."""
     fields = dataclasses.fields(cls)
     known = [f.name for f in fields if f.init]
+    arguments = frozenset(known)
     defaults = {f.name: f.default for f in fields if f.default is not MISSING}
     factories = {f.name: f.default_factory for f in fields if f.default_factory is not MISSING}
-    needed = frozenset(known).difference(defaults, factories)
-    after = getattr(cls, "__post_init__", None)
+    needed = arguments.difference(defaults, factories)
+    after, put = getattr(cls, "__post_init__", None), object.__setattr__
     left = SOME
 
     def init(self: Any, *args: Any, **keywords: Any) -> None:
         nonlocal left
         left -= 1
         given = dict(zip(known, args)) | keywords
-        if left < 1 or len(given) < len(args) + len(keywords) or not needed <= given.keys() <= set(known):
+        if left < 1 or len(given) < len(args) + len(keywords) or not needed <= given.keys() <= arguments:
             method: Any = _written_init(cls, frozen)
             cls.__init__ = method
             return method(self, *args, **keywords)
         made = {name: make() for name, make in factories.items() if name not in given}
         for name, value in (defaults | made | given).items():
-            object.__setattr__(self, name, value)
+            put(self, name, value)
         return None if after is None else after(self)
 
     return init
