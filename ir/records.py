@@ -3,9 +3,9 @@
 `dataclasses.dataclass` writes and compiles six functions for a class, half a millisecond: a fifth of the time that a
 small program takes from its text to its result. Here comparison, hash and text are closures over the names of the
 fields. So is `__init__` of few fields, with the code of `_INITS` under the names of the fields, and a third faster than
-that of `dataclasses`, which sets what is frozen by name; where there is more to do, that one is made at the first call.
-All else is as there, so that `fields`, `replace` and `match` see no difference; a class that inherits from one is made
-here too, with the fields that `dataclasses` finds.
+that of `dataclasses`, which sets what is frozen by name; where there is more to do, that one is made if there are many
+objects. All else is as there, so that `fields`, `replace` and `match` see no difference; a class that inherits from one
+is made here too, with the fields that `dataclasses` finds.
 """
 
 from __future__ import annotations
@@ -206,24 +206,50 @@ _INITS = (_init_1, _init_2, _init_3, _init_4, _init_5, _init_6, _init_7, _init_8
 """An `__init__` for each number of fields, over what stores them."""
 
 
+SOME = 32
+"""How many objects are made field by field before the `__init__` of `dataclasses` is, which takes as long as 100."""
+
+
 def _first_init(cls: type, frozen: bool) -> Callable[..., None]:
-    """An `__init__` that puts the one of `dataclasses` in its place, and calls it."""
+    """An `__init__` that sets field after field. That of `dataclasses` takes its place after some calls, or where
+    arguments are wrong, and says so."""
+    fields = dataclasses.fields(cls)
+    known = [f.name for f in fields if f.init]
+    arguments = frozenset(known)
+    defaults = {f.name: f.default for f in fields if f.default is not MISSING}
+    factories = {f.name: f.default_factory for f in fields if f.default_factory is not MISSING}
+    needed = arguments.difference(defaults, factories)
+    after, put = getattr(cls, "__post_init__", None), object.__setattr__
+    left = SOME
 
     def init(self: Any, *args: Any, **keywords: Any) -> None:
-        parts: dict[str, Any] = {"__annotations__": {}, "__doc__": "which would be made otherwise"}
-        for f in dataclasses.fields(cls):
-            parts["__annotations__"][f.name] = f.type
-            parts[f.name] = dataclasses.field(default=f.default, default_factory=f.default_factory, init=f.init)
-        if (after := getattr(cls, "__post_init__", None)) is not None:
-            parts["__post_init__"] = after
-        made = dataclasses.dataclass(repr=False, eq=False, frozen=frozen, match_args=False, slots=True)
-        twin = made(type(cls.__name__, (), parts))
-        method: Any = vars(twin)["__init__"]
-        method.__qualname__ = f"{cls.__qualname__}.__init__"
-        cls.__init__ = method
-        method(self, *args, **keywords)
+        nonlocal left
+        left -= 1
+        given = dict(zip(known, args)) | keywords
+        if left < 1 or len(given) < len(args) + len(keywords) or not needed <= given.keys() <= arguments:
+            method: Any = _written_init(cls, frozen)
+            cls.__init__ = method
+            return method(self, *args, **keywords)
+        made = {name: make() for name, make in factories.items() if name not in given}
+        for name, value in (defaults | made | given).items():
+            put(self, name, value)
+        return None if after is None else after(self)
 
     return init
+
+
+def _written_init(cls: type, frozen: bool) -> Callable[..., None]:
+    """The `__init__` of `dataclasses`."""
+    parts: dict[str, Any] = {"__annotations__": {}, "__doc__": "which would be made otherwise"}
+    for f in dataclasses.fields(cls):
+        parts["__annotations__"][f.name] = f.type
+        parts[f.name] = dataclasses.field(default=f.default, default_factory=f.default_factory, init=f.init)
+    if (after := getattr(cls, "__post_init__", None)) is not None:
+        parts["__post_init__"] = after
+    made = dataclasses.dataclass(repr=False, eq=False, frozen=frozen, match_args=False, slots=True)
+    method: Any = vars(made(type(cls.__name__, (), parts)))["__init__"]
+    method.__qualname__ = f"{cls.__qualname__}.__init__"
+    return method
 
 
 class _Text(str):

@@ -1,18 +1,18 @@
 """Maps whose results are only read with their dimensions in another order: points in that order.
 
     let xs = segmap (i < n, j < m) { e }       ⟶  let ys = segmap (j < m, i < n) { e }                         [P-Turn]
-    .. rearrange (1, 0) xs ..                      let xs = rearrange (1, 0) ys
+    .. rearrange (1, 0) xs ..                      .. ys ..
 
 What is done to the columns of a matrix, `transpose (map f (transpose x))`, would else read them a row apart, and have
 its results copied. It is done where a point is scalar code without loops, and no more of what it reads is then a row
-apart: each reader rearranges the array, or is a map whose own last index is that of the dimension before the last. The
-view behind goes when the program is simplified. What the map alone reads of a scan may be in any order, as its results
-are stored where that is wanted (`kernels/lower.py`).
+apart: each reader rearranges the array, or is a map whose own last index is that of the dimension before the last. What
+the map alone reads of a scan may be in any order, as its results are stored where that is wanted
+(`kernels/lower.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from ...ir.core import (
     Body,
     Convert,
     Copied,
+    Copy,
     DimIndex,
     Fix,
     If,
@@ -37,7 +38,8 @@ from ...ir.core import (
     Stm,
 )
 from ...ir.records import dataclass
-from ...ir.traverse import all_stms, bodies, free_in_stm, map_bodies, operands
+from ...ir.rename import substitute_body
+from ...ir.traverse import all_stms, bodies, free_in_body, free_in_stm, map_bodies, operands
 from ...ir.types import Name, Names, Type, Var
 from ..simplify.driver import simplify
 
@@ -46,36 +48,63 @@ T = TypeVar("T")
 
 
 def turn_maps(prog: Prog) -> Prog:
-    """`prog` with such maps of the host turned; simplified, if there are any."""
+    """`prog` with such maps of the host turned; simplified, if a view was copied that is none now."""
     walk = _Walk(Names(prog.next_name))
     functions = tuple(replace(fun, body=walk.body(fun.body)) for fun in prog.functions)
-    return prog if walk.names.next == prog.next_name else simplify(Prog(prog.consts, functions, walk.names.next))
+    turned = prog if walk.names.next == prog.next_name else Prog(prog.consts, functions, walk.names.next)
+    return simplify(turned) if walk.copied else turned
 
 
 @dataclass(slots=True)
 class _Walk:
     names: Names
+    copied: bool = False
 
     def body(self, body: Body) -> Body:
         stms: list[Stm] = []
-        for k, stm in enumerate(body.stms):
+        left = body
+        while left.stms:
+            stm, left = left.stms[0], Body(left.stms[1:], left.result)
             if not isinstance(stm.exp, SegOp) and bodies(stm.exp):
                 stm = replace(stm, exp=map_bodies(self.body, stm.exp))
-            returned = any(Var(p.name) in body.result for p in stm.pat)
-            perm = None if returned else _wanted(stm, body.stms[:k], body.stms[k + 1 :])
-            stms += [stm] if perm is None else self.turned(stm, perm)
-        return Body(tuple(stms), body.result)
+            returned = any(Var(p.name) in left.result for p in stm.pat)
+            perm = None if returned else _wanted(stm, tuple(stms), left.stms)
+            if perm is not None:
+                stm, left = self.turned(stm, perm, left)
+            stms.append(stm)
+        return Body(tuple(stms), left.result)
 
-    def turned(self, stm: Stm, perm: Perm) -> Iterator[Stm]:
-        """The map over the space in this order, and views of its results."""
+    def turned(self, stm: Stm, perm: Perm, behind: Body) -> tuple[Stm, Body]:
+        """The map over the space in this order, and what comes behind with its results in this order."""
         exp = stm.exp
         assert isinstance(exp, SegMap)
-        back = tuple(perm.index(d) for d in range(len(perm)))
         made = tuple(Param(self.names.again(p.name), Type(p.type.prim, in_order(p.type.shape, perm))) for p in stm.pat)
-        space = SegSpace(in_order(exp.space.dims, perm))
-        yield replace(stm, pat=made, exp=replace(exp, space=space))
-        for param, own in zip(stm.pat, made, strict=True):
-            yield Stm((param,), Rearrange(back, own.name), (), (), stm.loc)
+        own = {param.name: one.name for param, one in zip(stm.pat, made, strict=True)}
+        views = {
+            view.name: Var(own[reader.exp.array])
+            for reader in behind.stms
+            if isinstance(reader.exp, Rearrange) and reader.exp.array in own
+            for view in reader.pat
+        }
+        self.copied |= any(isinstance(reader.exp, Copy) and reader.exp.array in views for reader in behind.stms)
+        rest = tuple(reader for reader in behind.stms if not any(p.name in views for p in reader.pat))
+        readers = substitute_body(_reading(Body(rest, behind.result), own, perm), views)
+        return replace(stm, pat=made, exp=replace(exp, space=SegSpace(in_order(exp.space.dims, perm)))), readers
+
+
+def _reading(body: Body, own: Mapping[Name, Name], perm: Perm) -> Body:
+    """A body that reads elements of arrays where they are in those whose dimensions have this order."""
+
+    def read(stm: Stm) -> Stm:
+        match stm.exp:
+            case Index(array, dims) if array in own:
+                return replace(stm, exp=replace(stm.exp, array=own[array], dims=in_order(dims, perm)))
+            case exp if bodies(exp):
+                return replace(stm, exp=map_bodies(lambda inner: _reading(inner, own, perm), exp))
+            case _:
+                return stm
+
+    return body if own.keys().isdisjoint(free_in_body(body)) else Body(tuple(map(read, body.stms)), body.result)
 
 
 def in_order(dims: tuple[T, ...], perm: Perm) -> tuple[T, ...]:
@@ -112,7 +141,7 @@ def orders_of(array: Name, reader: Stm) -> Iterator[Perm | None]:
     if array not in free_in_stm(reader):
         return
     match reader.exp:
-        case Rearrange(perm, _):
+        case Rearrange(perm, _) if not reader.certs:
             yield perm
         case SegMap(Level.THREAD, space, body, _) if space.dims and Var(array) not in body.result:
             last = depending(body, space.indices[-1])

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from soac.ir.records import dataclass
+from soac.ir.records import SOME, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +176,12 @@ def test_eight_fields_need_no_init_of_dataclasses() -> None:
     given = Wide.__init__
     assert dataclasses.astuple(Wide(*range(6))) == tuple(range(8))
     assert Wide.__init__ is given
+
+
+@pytest.mark.parametrize("cls", [Deeper, Waiting, Full])
+def test_many_objects_are_made_as_the_first_ones(cls: type[Any]) -> None:
+    """Field by field; then by the `__init__` of `dataclasses`."""
+    made = [cls("a") if cls is not Full else cls(1) for _ in range(2 * SOME)]
+    assert cls.__init__.__code__.co_varnames[:2] == ("self", dataclasses.fields(cls)[0].name)
+    assert made[0] == made[-1]
+    assert repr(made[0]) == repr(made[-1])

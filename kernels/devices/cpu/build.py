@@ -59,7 +59,7 @@ def compile_kernel(kernel: Kernel, far: bool, effort: Effort) -> tuple[str, Comp
     """A form of a lowered kernel as machine code, and the key of its object in the cache, where another program may
     have put it."""
     made = ready(kernel, CPU_PASSES)
-    shaped = under_masks(made) if effort is Effort.QUICK else made
+    shaped = under_masks(made, jit_host()) if effort is Effort.QUICK else made
     source = source_of(kernel_text(shaped, jit_host(), far), effort)
     return source.key, load_source(source, (symbol_of(kernel.name),))
 
@@ -71,9 +71,10 @@ def kernel_text(made: Kernel, target: Host, far: bool = False) -> str:
     return emit((shaped,), far, Abilities(has_shifts(target), divides=large, masks=large))
 
 
-def under_masks(kernel: Kernel) -> Kernel:
-    """The kernel with all groups of lanes under masks, which is a third of the code; as it is where results depend on
-    the order in which elements come."""
+def under_masks(kernel: Kernel, target: Host) -> Kernel:
+    """The kernel with all groups of lanes under masks, which is a third of the code, and vectors of no more than 32
+    bytes but for larger registers; as it is where results depend on the order in which elements come."""
     if kernel.lanes is None or depends_on_lanes(kernel):
         return kernel
-    return replace(kernel, lanes=replace(kernel.lanes, peeled=False))
+    width = kernel.lanes.width if has_avx512(target) else max(4, kernel.lanes.width // 2)
+    return replace(kernel, lanes=replace(kernel.lanes, width=width, peeled=False))

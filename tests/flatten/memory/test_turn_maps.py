@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import soac
+from soac import pipeline
+from soac.flatten.simplify.driver import simplify
+from soac.frontend.compile import compile_text
 from soac.ir.core import Rearrange, SegMap
 from soac.ir.errors import SoacError
 from soac.ir.interpret import interpret
+from soac.ir.machine import CPU, Mode
+from soac.ir.rename import renumbered
 from soac.ir.traverse import all_exps
 
 COLUMN = "entry main [h][w] (k: i64) (x: [h][w]f32) = transpose (map (\\c -> {}) (transpose x))"
@@ -54,6 +61,17 @@ def test_maps_go_by_rows(name: str) -> None:
     exps = [exp for fun in flat.functions for exp in all_exps(fun.body)]
     assert any(isinstance(exp, SegMap) for exp in exps)
     assert not any(isinstance(exp, Rearrange) for exp in exps)
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, "adi"])
+def test_nothing_is_left_to_simplify(name: str) -> None:
+    """What comes behind has the turned results in their order; no view of them is left."""
+    adi = Path(__file__).parents[3] / "benchmarks/npbench/programs/adi.soac"
+    text = PROGRAMS.get(name) or adi.read_text(encoding="utf-8")
+    stages = dict(pipeline.stages(compile_text(text, f"{name}.soac"), Mode.INCREMENTAL, CPU, checked=True))
+    turned = stages["turn-maps"]
+    assert (turned is stages["simplify-flat"]) == (name in VERSIONS)
+    assert renumbered(simplify(turned)) == renumbered(turned)
 
 
 def test_a_failure_is_the_same() -> None:

@@ -309,12 +309,14 @@ def _address(
 
 
 CALLED_FUNCTION = re.compile(r"\bcall ([^@%()]+) @([\w.]+)\((.*)\)")
+HAS_FUNCTION = re.compile(r"^(?:define|declare) [^@]*@([\w.]+)\(", re.MULTILINE)
 TYPE = re.compile(r"(?:^|, )(<[^>]*>|[%\w]+) ")
 
 
-def declared(text: str) -> str:
-    """A module with a declaration of each function that it calls and has not, by its first call."""
-    known = set(re.findall(r"^(?:define|declare) [^@]*@([\w.]+)\(", text, re.MULTILINE))
+def declared(text: str, others: str = "") -> str:
+    """A module, or a part of one beside `others`, with a declaration of each function that it calls and that there is
+    not, by its first call."""
+    known = {name for part in (text, others) for name in HAS_FUNCTION.findall(part)}
     found: dict[str, str] = {}
     for result, name, given in CALLED_FUNCTION.findall(text):
         if name not in known:

@@ -24,7 +24,6 @@ from ....lanes.kept_stores import KEEP, KEEP_COUNTED, KEEP_EXACTLY
 from ....llvm.convert import TO_I64
 from .assembly import branched, declared, unnested
 
-DECLARED = re.compile(r"^declare .*@llvm\.masked\..*$", re.MULTILINE)
 PAGE = 1 << 12
 """Bytes of the smallest pages: where one byte may be read, all of its page may."""
 EIGHT = 8
@@ -48,6 +47,7 @@ LENGTHENED = re.compile(r"^ *(%\S+) = [sz]ext <\d+ x i(?:8|16|32)> ", re.MULTILI
 STORE = re.compile(
     r"call void @llvm\.masked\.store\.v(\d+)([if]\d+)\.p0\((<\d+ x \w+>) (.*), ptr (.*), i32 (\d+), (<\d+ x i1>) (.*)\)"
 )
+LOADS = "@llvm.masked.load."
 LOAD = re.compile(
     r"(%\S+) = call (<\d+ x \w+>) @llvm\.masked\.load\.v(\d+)(i8|i16)\.p0"
     r"\(ptr (.*), i32 (\d+), (<\d+ x i1>) (.*), <\d+ x \w+> zeroinitializer\)"
@@ -94,11 +94,17 @@ def for_avx2(text: str) -> str:
         masked[found[1]] = _of_integers(int(found[1]))
         return f"call <{found[1]} x double> @soac.of_i64.v{found[1]}(<{found[1]} x i64> {found[2]})"
 
-    masked, short = dict[str, str](), frozenset(LENGTHENED.findall(text))
-    text = OF_INTEGERS.sub(floats, TO_INTEGERS.sub(lambda found: _near_first(*found.groups()), text))
-    text = LOAD.sub(load, STORE.sub(store, KEEPS.sub(keeps, text)))
+    masked, short = dict[str, str](), frozenset(LENGTHENED.findall(text) if OF_INTEGERS.search(text) else ())
+    if TO_I64 in text:
+        text = declared(TO_INTEGERS.sub(lambda found: _near_first(*found.groups()), text))
+    text = OF_INTEGERS.sub(floats, text)
+    if KEEP in text:
+        text = KEEPS.sub(keeps, text)
+    text = STORE.sub(store, text)
+    if LOADS in text:
+        text = LOAD.sub(load, text)
     made += masked.values()
-    return declared(DECLARED.sub("", text) + unnested(branched("".join(made))))
+    return text + declared(unnested(branched("".join(made))), text) if made else text
 
 
 def _bytes(lanes: str | int) -> str:

@@ -151,7 +151,7 @@ def identity() -> tuple[str, ...]:
     """Everything but the text that decides about the object."""
     here = host()
     version = ".".join(map(str, llvm.llvm_version_info))
-    return "jit-10", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
+    return "jit-11", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
 
 
 # ---- compile -----------------------------------------------------------------------------------------------------
@@ -205,6 +205,7 @@ def optimised(
     from .lookups import for_lookups
     from .narrow_gathers import for_narrow_gathers
     from .partial_rows import for_partial_rows
+    from .quick_gathers import with_called_gathers
 
     ranges = has_range(target.features)
     if target.triple.startswith("x86_64") and not ranges:
@@ -214,6 +215,8 @@ def optimised(
     texts = tuple(for_lookups(text, target.triple, target.features) for text in texts)
     texts = tuple(for_narrow_gathers(text, target.triple, target.features) for text in texts)
     texts = tuple(for_partial_rows(text, target.triple, target.features) for text in texts)
+    if effort is Effort.QUICK and not has_avx512(target):
+        texts = tuple(map(with_called_gathers, texts))
     module, *others = map(verified, texts)
     for other in others:
         module.link_in(other)

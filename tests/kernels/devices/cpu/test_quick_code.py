@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,9 +16,12 @@ import pytest
 import soac
 from soac.kernels.devices import disk_cache as disk
 from soac.kernels.devices.cpu import quick_code
+from soac.kernels.devices.cpu.build import under_masks
 from soac.kernels.devices.cpu.kernel_code import KernelCode
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.cpu.runtime.jit import Effort
+from soac.kernels.passes.choose_lanes import depends_on_lanes
+from soac.kernels.passes.pipeline import CPU_PASSES, ready
 from soac.pipeline import compile_prog
 
 TEXT = """
@@ -151,3 +155,17 @@ def test_large_copies_have_the_best_code(tmp_path: Path) -> None:
     variables["SOAC_CACHE_DIR"] = str(tmp_path / "cache")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=variables)
     assert done.stdout.splitlines() == ["['quick']", "['quick', 'full']", "['quick', 'full']", "['full']"]
+
+
+@pytest.mark.parametrize("entry", ["squares", "rounds"])
+def test_vectors_are_of_a_register(entry: str) -> None:
+    """But where results depend on how many lanes there are."""
+    kernels = compile_prog(TEXT, "quick.soac").host.kernels
+    kernel = next(ready(k, CPU_PASSES) for k in kernels if f".{entry}" in k.name or k.name.startswith(entry))
+    small = replace(jit.host(), triple="x86_64-unknown-linux-gnu", features="+avx2,+bmi2")
+    large = replace(small, features="+avx2,+bmi2,+avx512f")
+    widths = [under_masks(kernel, target).lanes for target in (small, large)]
+    assert kernel.lanes is not None
+    full, is_order_free = kernel.lanes.width, not depends_on_lanes(kernel)
+    assert is_order_free == (entry == "squares")
+    assert [lanes and lanes.width for lanes in widths] == ([full // 2, full] if is_order_free else [full, full])
