@@ -12,7 +12,6 @@ from ..kernel_ir.nodes import Kernel
 from .choose_lanes import LaneSettings, choose_lanes
 from .divide_warps import divide_warps
 from .flat_row_scans import flat_row_scans
-from .forward_stores import forward_stores
 from .hoist_invariants import hoist_invariants
 from .if_convert import if_convert
 from .interleave_rows import interleave_rows
@@ -45,7 +44,6 @@ def cpu_passes(settings: LaneSettings) -> Passes:
     return (
         DIVIDE,
         ("join-rows", join_rows),
-        ("forward-stores", forward_stores),
         ("needed-rounds", needed_rounds),
         ("one-by-one", one_by_one),
         ("nontemporal-stores", nontemporal_stores),

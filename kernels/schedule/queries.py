@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ...ir import core
 from ...ir.aliases import taken_over
-from ...ir.core import Body, SegSpace, Stm
+from ...ir.core import Body, Param, SegSpace, Stm
 from ...ir.traverse import all_exps, bodies, free_in_body
 from ...ir.types import Name, Var
 
@@ -92,10 +92,10 @@ def made_here(body: Body) -> dict[Name, Name]:
     return array_origins(body, free_in_body(body))
 
 
-def made_in_turns(loop: core.Loop) -> dict[Name, Name]:
+def made_in_turns(body: Body, carried: Iterable[Param]) -> dict[Name, Name]:
     """`array_origins` without what branches give, which may be what was there before."""
-    chosen = {p.name for stm in loop.body.stms if isinstance(stm.exp, core.If) for p in stm.pat}
-    origins = array_origins(loop.body, (p.name for p in loop.params))
+    chosen = {p.name for stm in body.stms if isinstance(stm.exp, core.If) for p in stm.pat}
+    origins = array_origins(body, (p.name for p in carried))
     return {name: origin for name, origin in origins.items() if origin not in chosen}
 
 

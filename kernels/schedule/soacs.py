@@ -7,24 +7,25 @@ affine access made a gather costs 18 times).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 
 from ...ir import core
 from ...ir.core import Lambda, Reduction, Stm
 from ...ir.ops import Op, can_fail
-from ...ir.types import Const, Prim, Type, Var
+from ...ir.types import Const, Prim, Var
 from ..analysis.cost import LANES, cost
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import repeated
 from ..kernel_ir.fma import contracted
 from ..kernel_ir.nodes import KVar
 from ..kernel_ir.traverse import all_statements
-from .array_values import copy_into, owned
+from .array_values import copy_into, owned, shape_of, stored
 from .kernel_builder import ZERO, ArrayRef, Builder, Mode, NotLowerable, Operand, Value, scalar
-from .queries import array_origins
+from .queries import array_origins, made_in_turns
 from .statements import gen_body, new_array, next_values
+from .turns import Turns, making, reading, take_turns, turn_over
 
 
 def gen_soac(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:
@@ -195,26 +196,28 @@ def sequential(b: Builder, stm: Stm, exp: core.Screma, mode: Mode) -> tuple[Valu
     """`for i < w`: accumulators for scans and reductions, stores for what is scanned or mapped."""
     ns, nr = exp.num_scans, exp.num_reds
     pat = stm.pat
-    types = [*(p.type.row() for p in pat[:ns]), *(p.type for p in pat[ns : ns + nr])]
     arrays = {k: new_array(b, p.name, p.type, mode) for k, p in enumerate(pat) if k < ns or k >= ns + nr}
     ops = exp.scans + exp.reds
-    accs = [accumulator(b, t, b.atom(a), mode) for t, a in zip(types, (a for r in ops for a in r.neutral), strict=True)]
+    accs = [slot for red in ops for slot in accumulators(b, red, mode)]
     index = b.fresh("i", Prim.I64)
     with b.nested() as stms:
         rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
         places = rows_in_place(b, exp.map.body, {k: arrays[k] for k in range(ns + nr, len(pat))}, index, mode)
         values = apply_lambda(b, exp.map, rows, mode)
-        results = combined(b, ops, (b.copy(a) if isinstance(a, KVar) else a for a in accs), values, mode)
+        targets = [making(b, slot) for slot in accs]
+        results = combined(b, ops, (reading(b, slot) for slot in accs), values, mode)
         stms[:] = contracted(stms, only_scalars(results), only_scalars(values), halves=b.has_threads)
-        next_values(b, accs, results, mode)
+        next_values(b, targets, results, mode)
         for k in range(ns):
-            put(b, arrays[k], index, accs[k], mode)
+            put(b, arrays[k], index, targets[k], mode)
         for k in range(ns + nr, len(pat)):
             if values[k] != places.get(k):
                 put(b, arrays[k], index, values[k], mode)
+        for slot in accs:
+            turn_over(b, slot)
     b.emit(kir.For(index, b.operand(exp.width), tuple(stms)))
     scanned = [arrays[k] for k in range(ns)]
-    reduced = [b.copy(a) if isinstance(a, KVar) else a for a in accs[ns:]]
+    reduced = [reading(b, slot) for slot in accs[ns:]]
     return (*scanned, *reduced, *(arrays[k] for k in range(ns + nr, len(pat))))
 
 
@@ -241,14 +244,20 @@ def only_scalars(values: Iterable[Value]) -> list[Operand]:
     return [v for v in values if isinstance(v, (KVar, Const))]
 
 
-def accumulator(b: Builder, type_: Type, neutral: Value, mode: Mode) -> Value:
-    """What a reduction accumulates in, holding the neutral value: a mutable variable, or memory of the thread or
-    block."""
-    if not type_.shape:
-        return b.declare("acc", scalar(neutral))
-    buffer = b.alloc("acc", type_.prim, tuple(b.operand(d) for d in type_.shape), mode.space)
-    copy_into(b, buffer, neutral, mode)
-    return buffer
+def accumulators(b: Builder, red: Reduction, mode: Mode) -> Iterator[Value | Turns]:
+    """What a reduction accumulates in, holding the neutral values: mutable variables, and memory of the thread or
+    block; arrays that the operator makes anew in a block take turns, as those of loops do."""
+    left = red.op.params[: len(red.neutral)]
+    origins = made_in_turns(red.op.body, left) if mode is Mode.BLOCK else {}
+    for neutral, result in zip(map(b.atom, red.neutral), red.op.body.result, strict=True):
+        made = origins.get(result.name) if isinstance(result, Var) else None
+        if made is not None:
+            origins = {name: origin for name, origin in origins.items() if origin != made}
+            yield take_turns(b, made, "acc", neutral, mode)
+        elif shape_of(neutral):
+            yield stored(b, neutral, "acc", mode)
+        else:
+            yield b.declare("acc", scalar(neutral))
 
 
 def put(b: Builder, array: ArrayRef, index: Operand, value: Value, mode: Mode) -> None:

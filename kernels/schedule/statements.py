@@ -39,7 +39,7 @@ from .kernel_builder import (
     scalar,
 )
 from .queries import made_anew, made_here, made_in_turns
-from .turns import Turns, making, other, reading, take_turns
+from .turns import Turns, making, reading, take_turns, turn_over
 from .updates_in_place import made_in_parts, make_in_part
 
 OPERATIONS = frozenset(op.value for op in Op)
@@ -373,7 +373,7 @@ def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, .
     halves that take turns; any other has one buffer, which the body's result is copied into unless the body has updated
     it in place. The buffer is the initial value itself where the loop overwrites that."""
     own = {p.name for p in exp.params}
-    origins = made_in_turns(exp) if mode is Mode.BLOCK or turns_are_alike(b, exp) else {}
+    origins = made_in_turns(exp.body, exp.params) if mode is Mode.BLOCK or turns_are_alike(b, exp) else {}
     taken = taken_over(exp)
     slots: list[Value | Turns] = []
     kept = dict[Name, ArrayRef]()
@@ -393,7 +393,7 @@ def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, .
         elif made is None:
             slots.append(loop_buffer(b, bound.name, param, b.atom(init), k in taken, mode))
         else:
-            slots.append(take_turns(b, made, param, b.atom(init), mode))
+            slots.append(take_turns(b, made, param.name.base, b.atom(init), mode))
             origins = {name: origin for name, origin in origins.items() if origin != made}
     with b.nested() as stms:
         current = [reading(b, slot) for slot in slots]
@@ -405,8 +405,7 @@ def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, .
         results = gen_body(b, exp.body, mode)
         next_values(b, targets, results, mode)
         for slot in slots:
-            if isinstance(slot, Turns):
-                b.emit(kir.Assign(slot.turn, other(b, slot)))
+            turn_over(b, slot)
     match exp.form:
         case core.ForLoop(_, bound, _):
             assert index is not None

@@ -78,28 +78,6 @@ class Writer:
         self.args.append(np.int64(value))
 
 
-def copied(w: Writer) -> str:
-    """Rows that are made of rows before them, their own among them: of a table, of two that a loop carries, the extrema
-    of columns."""
-    t, b, n, m = w.type(), w.size(SMALL), w.size(SMALL), w.size(SMALL)
-    w.array(t, b, n, m)
-    other = w.pick("xs[k + 1]", "(reverse xs[k + 1])", "xs[0]", "(reverse xs[k])")
-    row = f"map2 (\\x y -> {w.element(t, 'x', 'y')}) xs[k] {other}"
-    kind = w.number(0, 7)
-    if kind == 0:
-        table = f"loop xs = copy xs for k < n - 1 do xs with [k + 1] = {row}"
-        return f"entry main [b][n][m] (xss: [b][n][m]{t}): [b][n][m]{t} = map (\\xs -> {table}) xss"
-    if kind < 4:
-        op = w.pick("max", "min")
-        first = "lowest" if op == "max" else "highest"
-        made = f"reduce (\\a c -> map2 {t}.{op} a {w.pick('c', '(reverse (reverse c))')}) (replicate m {t}.{first}) xs"
-        return f"entry main [b][n][m] (xss: [b][n][m]{t}): [b][m]{t} = map (\\xs -> {made}) xss"
-    other = w.pick("reverse ys", "map2 (-) ys zs", "rotate 1 zs", "ys")
-    new = f"(map2 (\\x y -> {w.element(t, 'x', 'y')}) ys zs, {other})"
-    rounds = f"loop (ys, zs) = (xs[n - 1], map (+ 1) xs[0]) for _k < n do {new}"
-    return f"entry main [b][n][m] (xss: [b][n][m]{t}): ([b][m]{t}, [b][m]{t}) = unzip (map (\\xs -> {rounds}) xss)"
-
-
 def shrinking(w: Writer) -> str:
     """Rounds over rows of which a few elements are read in the end; some of them read beyond the ends."""
     t, b, n, low, high = w.type(), w.size(SMALL), w.size((1, *SMALL, 33)), w.number(0, 2), w.number(0, 2)
@@ -407,7 +385,6 @@ entry main [n] (xs: [n]{t}): [n]{t} = f xs
 WRITERS: dict[str, Callable[[Writer], str]] = {
     "divide-warps": warps,
     "join-rows": nests,
-    "forward-stores": copied,
     "needed-rounds": shrinking,
     "one-by-one": turns,
     "nontemporal-stores": stores,

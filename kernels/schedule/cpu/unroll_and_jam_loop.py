@@ -24,7 +24,7 @@ from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KVar, Space
 from .. import soacs
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value
-from ..soacs import accumulator, apply_lambda, only_scalars
+from ..soacs import apply_lambda, only_scalars
 from .unroll_and_jam import ROWS, Part, accumulate, is_plain, is_reduction, jam_stm
 
 DEPTH = 1 << 11
@@ -34,7 +34,7 @@ DEPTH = 1 << 11
 def gen_soac(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:
     """Emit a SOAC; gives the values of the statement's pattern."""
     if mode is Mode.THREAD and not b.has_threads and isinstance(stm.exp, core.Screma) and can_jam(b, stm, stm.exp):
-        return jammed(b, stm, stm.exp)
+        return jammed(b, stm.exp)
     return soacs.gen_soac(b, stm, mode)
 
 
@@ -66,27 +66,21 @@ def _is_stored(array: Value) -> bool:
     return isinstance(array, ArrayRef) and len(array.shape) == 1 and array.mem.space is Space.GLOBAL
 
 
-def jammed(b: Builder, stm: Stm, exp: core.Screma) -> tuple[Value, ...]:
+def jammed(b: Builder, exp: core.Screma) -> tuple[Value, ...]:
     """The loop over groups of ROWS steps, and that over the last steps."""
     inner = next(s.exp for s in exp.map.body.stms if isinstance(s.exp, core.Screma))
     width, depth = b.operand(exp.width), b.operand(inner.width)
-    neutral = [a for r in exp.reds for a in r.neutral]
-    accs = [accumulator(b, p.type, b.atom(a), Mode.THREAD) for p, a in zip(stm.pat, neutral, strict=True)]
+    accs = [b.declare("acc", b.operand(a)) for r in exp.reds for a in r.neutral]
     fits = b.op(Op.LE, Prim.I64, depth, i64(DEPTH))
     groups = b.op(Op.SELECT, Prim.I64, fits, b.op(Op.QUOT, Prim.I64, width, i64(ROWS)), ZERO, base="groups")
     rest = b.op(Op.SELECT, Prim.I64, fits, b.op(Op.REM, Prim.I64, width, i64(ROWS)), width, base="rest")
     some = b.op(Op.GT, Prim.I64, groups, ZERO)
     with b.when(some):
         loads = {a: _packed(b, a, depth) for a in _common(b, exp, inner)}
-        _groups(b, exp, inner, loads, groups, only_variables(accs))
+        _groups(b, exp, inner, loads, groups, accs)
     with b.loop(b.fresh("k", Prim.I64), rest) as k:
         _step(b, exp, b.add(b.mul(groups, i64(ROWS)), k), accs)
-    return tuple(b.copy(a) for a in only_variables(accs))
-
-
-def only_variables(values: list[Value]) -> list[KVar]:
-    """Those of the values that are scalar variables."""
-    return [v for v in values if isinstance(v, KVar)]
+    return tuple(map(b.copy, accs))
 
 
 def _packed(b: Builder, array: Name, depth: Operand) -> Callable[[Operand], Operand]:
@@ -126,7 +120,7 @@ def _groups(
             accumulate(b, exp, accs, [b.atom(a) for a in exp.map.body.result])
 
 
-def _step(b: Builder, exp: core.Screma, index: Operand, accs: list[Value]) -> None:
+def _step(b: Builder, exp: core.Screma, index: Operand, accs: list[KVar]) -> None:
     """One step by itself."""
     rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
-    accumulate(b, exp, only_variables(accs), list(apply_lambda(b, exp.map, rows, Mode.THREAD)))
+    accumulate(b, exp, accs, list(apply_lambda(b, exp.map, rows, Mode.THREAD)))
