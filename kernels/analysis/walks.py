@@ -23,13 +23,15 @@ from .uniformity import Facts, depending, loaded_names
 
 MOST = 100
 """Statements of a thread."""
-MOST_EACH = 8
+MOST_EACH = 12
 """Operations in a turn of a walk for each element that it gathers."""
 BRANCH = 8
 """A branch that lanes would mask counts as this many operations: the processor has to guess it. One in a loop that ends
 when it may is mostly a part of its condition, and guessed with it."""
 WIDE = 64
 """Integers of as many bits are divided one by one on lanes, too."""
+QUOTIENT = 4
+"""Operations that take as long as a quotient of floats, of which lanes compute several in the time of one."""
 HALVING = (Op.DIV, Op.QUOT, Op.SHR, Op.USHR)
 
 
@@ -106,8 +108,10 @@ def _weight(stm: KStm, branch: int) -> int:
     match stm:
         case KIf(_, then, orelse):
             return 1 if all(map(is_harmless, statements((*then, *orelse)))) else branch
-        case KLet(_, KOp(op, prim, _, exact)):
-            return 0 if exact else MOST if op in DIVISIONS and not (prim.is_int and prim.bits == WIDE) else 1
+        case KLet(_, KOp(op, prim, _, False)) if op in DIVISIONS:
+            return QUOTIENT if prim.is_float else 1 if prim.bits == WIDE else MOST
+        case KLet(_, KOp(_, _, _, exact)):
+            return 0 if exact else 1
         case KLet(_, kir.KConvert(source, target)):
             return 0 if source.is_int and target.is_int else 1
         case _:

@@ -13,12 +13,16 @@ from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Var, i64
 from ...analysis.cost import EXTENT, LANES
 from ...analysis.own_operands import own_operands
+from ...analysis.widest_type import widest_type
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import Builder
 from ..space import OPEN, OPEN_LENGTH, OPEN_LESS, Chunk, chunk_of, closed
 from ..table import Segop
 
 BLOCK_WORK = 20_000.0  # cost units worth one block
+GROUPS, BLOCKS = 4 * 512, 4
+"""Bits of the elements that all groups of lanes take which run at once (`passes/choose_lanes.py`); blocks of so many
+that cores are to share."""
 MANY = 16
 """Blocks whose work 64 elements may be, that cores can share."""
 ENOUGH = 1024
@@ -30,13 +34,14 @@ run at once there."""
 class LanesKernel:
     """A kernel with lanes over the innermost dimension: its chunk of that dimension, which the kernel may have left
     open, cost of an element, and how many indices of the next outer dimension a block handles at once. `flat`: lanes
-    are over elements of the rows whose chunk this is."""
+    are over elements of the rows whose chunk this is; `wide`: a longer chunk, which is better for many elements."""
 
     made: Made
     chunk: int
     cost: float
     rows: int
     flat: bool = False
+    wide: int = 0
 
 
 def sized(s: Segop[core.SegMap | core.SegScatter], fill: Callable[[Builder, Chunk], None], rows: int) -> LanesKernel:
@@ -55,7 +60,13 @@ def sized(s: Segop[core.SegMap | core.SegScatter], fill: Callable[[Builder, Chun
         made = s.h.best_layout(s.depth, lambda: build(OPEN))
     elif first is not OPEN:
         made = s.h.best_layout(s.depth, lambda: build(chunk_of(chunk)))
-    return LanesKernel(made, chunk, each, rows)
+    wide = 0 if chunk == LANES else groups_of_all(made)
+    return LanesKernel(made, chunk, each, rows, wide=wide if first is OPEN and wide > chunk else 0)
+
+
+def groups_of_all(made: Made) -> int:
+    """How many elements the groups of lanes take that run at once at most: more than 64 if these are small."""
+    return GROUPS // widest_type(made.kernel.body, made.facts).bits
 
 
 def first_chunk(width: Atom) -> Chunk:
@@ -82,6 +93,9 @@ def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc, 
     if lanes.chunk == LANES:
         many = h.op(Op.GE, h.product(space.widths), i64(ENOUGH), base="many")
         length = h.choice(many, i64(64), length, "chunk")
+    if lanes.wide:
+        many = h.op(Op.GE, widths[-1], i64(BLOCKS * lanes.wide), base="many")
+        length = h.choice(many, i64(lanes.wide), length, "chunk")
     blocks = h.op(Op.MUL, h.product(widths[:-1]), h.ceil_div(widths[-1], length))
     made = with_chunk(h, lanes.made, length)
     made = made if scatters else replace(made, kernel=replace(made.kernel, over=own_operands(made.kernel)))

@@ -3,12 +3,13 @@
     segred (i < n, j < m, k < p) op { f(x[i, k], b[k, j]) }                          n small; or no dimension i
     ⟶  block = (chunk of columns, chunk of k):
         for i { threads j { sums[i, j] = ne } }
-        for each R indices k: threads j { y = b[k, j], R times
+        for each R indices k: threads j { y = b[k, j], R times                           R = 1 where several are read
                                           for i { acc = sums[i, j]; acc op= f(x[i, k], y), R times; sums[i, j] = acc } }
         for i { threads j { part[i, j, chunk] = sums[i, j] } }
 
 A loop along a column for each lane would touch a line of every row for few columns. Here the sums stay in the nearer
-caches and R rows pass by side by side. The parts of the chunks are combined as those of any reduction (`segred.py`).
+caches and R rows pass by side by side: six of one matrix, one of each of several, whose lines would share few sets of
+a cache. The parts of the chunks are combined as those of any reduction (`segred.py`).
 The order of the sum stays within a chunk.
 """
 
@@ -226,15 +227,17 @@ def streamed_kernel(
     with stream.rows() as row, stream.columns() as j:
         for place, ne in zip(stream.places(row, j), neutral, strict=True):
             b.emit(kir.Store(*place, ne))
-    groups = b.op(Op.QUOT, Prim.I64, count, i64(ROWS), base="groups")
+    by_side = 1 if results is None and len(read_columns(h, exp)) > 1 else ROWS
+    groups = b.op(Op.QUOT, Prim.I64, count, i64(by_side), base="groups")
     g, k = b.fresh("g", Prim.I64), b.fresh("k", Prim.I64)
     with b.loop(g, groups):
-        begin = b.add(lo, b.mul(g, i64(ROWS)))
-        _take_in(stream, [b.add(begin, i64(r)) for r in range(ROWS)])
-    done = b.mul(groups, i64(ROWS))
-    with b.nested() as stms:
-        _take_in(stream, [b.add(b.add(lo, done), k)])
-    b.emit(kir.For(k, b.sub(count, done), tuple(stms)))
+        begin = b.add(lo, b.mul(g, i64(by_side)))
+        _take_in(stream, [b.add(begin, i64(r)) for r in range(by_side)])
+    if by_side > 1:
+        done = b.mul(groups, i64(by_side))
+        with b.nested() as stms:
+            _take_in(stream, [b.add(b.add(lo, done), k)])
+        b.emit(kir.For(k, b.sub(count, done), tuple(stms)))
     with stream.rows() as row, stream.columns() as j:
         for part, (mem, own) in zip(parts, stream.places(row, j), strict=True):
             total = b.let("sum", mem.prim, kir.KLoad(mem, own))

@@ -52,6 +52,14 @@ TAKEN = {
        map (\\p -> loop s = 0f32 for c in i64.max 0 (i64.f32 p - 1)..<i64.min (n - 1) (i64.f32 p + 2) do
          loop s for k in off[c]..<off[c + 1] do
            let d = p - xs[k] in let t = ys[k] - d * d in if t > 0 then s + t * t else s) ps""",
+    "neighbours by list": """entry f [n][m] (ps: [n][2]f32) (near: [n][m]i32) (size: [n]i64) =
+       map3 (\\p js k -> loop s = 0f32 for q < k do
+         let (x, y) = (ps[js[q], 0] - p[0], ps[js[q], 1] - p[1])
+         let d = x * x + y * y in if d < 2 then s + x / d else s) ps near size""",
+    "as far as sums fall": """entry f [n][m] (off: [n]i64) (xs: [m]u8) =
+       tabulate (n - 1) (\\i -> (loop (s, least, at, k) = (0i32, 0i32, off[i], off[i]) while k < off[i + 1] && s < 9 do
+         let s = s + 20 - i32.u8 xs[k]
+         let (least, at) = if s < least then (s, k + 1) else (least, at) in (s, least, at, k + 1)).2)""",
     "rows by list": """entry f [n][m] (first: [n]i64) (size: [n]i64) (xs: [m]i16) =
        map2 (\\a k -> loop s = 0i16 for q < k do s + xs[a + q]) first size""",
 }

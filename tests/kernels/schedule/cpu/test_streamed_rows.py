@@ -7,6 +7,8 @@ import pytest
 
 import soac
 from soac.ir.version_tree import sites
+from soac.kernels.kernel_ir.nodes import KLet, KLoad
+from soac.kernels.kernel_ir.traverse import all_statements
 from soac.kernels.schedule.cpu.streamed_rows import CHUNK, LEAST_COLUMNS, LEAST_LENGTH, LEAST_ROWS, MOST_ROWS
 from soac.kernels.schedule.cpu.unroll_and_jam import ROWS
 
@@ -21,6 +23,8 @@ entry composed [n][m] (a: [n][m]i32): [m]i32 =
   map (\\c -> (reduce (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (map (\\x -> (x, 1)) c)).1) (transpose a)
 entry spelled [n][m] (x: [n]i32) (a: [n][m]i32): [m]i32 =
   tabulate m (\\j -> i32.sum (tabulate n (\\k -> x[k] * a[k, j])))
+entry pairs [n][m] (a: [n][m]i32) (b: [n][m]i32): [m]i32 =
+  map2 (\\c d -> i32.sum (map2 (*) c d)) (transpose a) (transpose b)
 entry product [l][n][m] (x: [l][n]i32) (a: [n][m]i32): [l][m]i32 =
   map (\\row -> map (\\c -> i32.sum (map2 (*) row c)) (transpose a)) x
 entry turned [l][n][m] (x: [n][l]i32) (a: [n][m]i32) (ws: [m]i32): [l][m]i32 =
@@ -74,6 +78,7 @@ def test_columns(program: soac.Program, n: int, m: int, outer: bool, threads: in
 
     np.testing.assert_array_equal(call("vecmat", x, a)[0], x @ a)
     np.testing.assert_array_equal(call("spelled", x, a)[0], x @ a)
+    np.testing.assert_array_equal(call("pairs", a, 3 - a)[0], (a * (3 - a)).sum(0))
     sums, doubled = call("scaled", a, ws)
     np.testing.assert_array_equal(sums, squares + ws)
     np.testing.assert_array_equal(doubled, 2 * squares)
@@ -144,6 +149,7 @@ def test_rows_are_streamed(program: soac.Program) -> None:
         "vecmat",
         "scaled",
         "places",
+        "pairs",
         "product",
         "turned",
         "nearest",
@@ -154,3 +160,12 @@ def test_rows_are_streamed(program: soac.Program) -> None:
         "joined",
     )
     assert all(any(name.startswith(f"{entry}_") for name in names) for entry in wanted)
+
+
+@pytest.mark.parametrize(("entry", "loads"), [("spelled", ROWS + 1), ("pairs", 1)])
+def test_the_rows_of_several_matrices_pass_one_by_one(program: soac.Program, entry: str, loads: int) -> None:
+    kernels = [k for k in program.compiled.host.kernels if k.name.startswith(f"{entry}_") and "streamed" in k.name]
+    assert kernels
+    for kernel in kernels:
+        rhs = [stm.rhs for stm in all_statements(kernel.body) if isinstance(stm, KLet)]
+        assert sum(isinstance(load, KLoad) and load.array.name.startswith("a_") for load in rhs) == loads
