@@ -3,7 +3,8 @@ r"""Fusion through a filter: who reads what was kept reads what it was kept from
     keeps, counts = scanomap (+) 0 (\x -> (i64 (p x), p x)) xs          m = counts[n-1], or 0 where n = 0
     kept = scatter (\x keep count -> (if keep then count - 1 else -1, f x)) (scratch m)
 
-    map g kept               ⟶  a scatter of g (f x), where g is cheap and cannot fail
+    map g kept               ⟶  a scatter of g (f x), where g is cheap and cannot fail; of if keep then g (f x), where
+                                 f x is an index beside which g reads elements
     redomap ⊕ g ne kept      ⟶  redomap ⊕ (\x keep -> if keep then g (f x) else ne) ne xs keeps         [F-Kept]
     hist, scatter of kept    ⟶  the same with a place out of range in place of ne
     filter q kept            ⟶  filter (\x keep -> if keep then q (f x) else false) xs keeps
@@ -34,6 +35,10 @@ from ..aliasing.classes import Sharing
 from ..context.recompute_cost import LIMIT, is_total_body, weight_of
 from .loops import is_scalar
 
+MOST_BESIDE = 2 * LIMIT
+"""What is computed for all indices, of what only some need, where that reads elements side by side."""
+MOST_BYTES = 4
+"""Of what that gives: elements of 64 bits take longer to move to the front of a vector than to gather."""
 FALSE = Const(Prim.BOOL, False)
 Definitions = dict[Name, Stm]
 
@@ -254,7 +259,8 @@ def _with_map(body: Body, found: Filter, user: Stm, exp: Screma, program: _Progr
     if exp.scans or exp.reds or not exp.arrays or is_opaque(user) or not kept.issuperset(exp.arrays):
         return None
     code, where = exp.map.body, body.stms.index(stm)
-    if not is_total_body(code) or sum(weight_of(inner.exp) for inner in code.stms) > LIMIT:
+    alone = is_total_body(code) and sum(weight_of(inner.exp) for inner in code.stms) <= LIMIT
+    if not alone and not _reads_beside(found, exp, program.known):
         return None
     later = {p.name for other in body.stms[where:] for p in other.pat}
     if any(p.type.rank != 1 for p in user.pat) or not later.isdisjoint((*free_in_lambda(exp.map), *user.certs)):
@@ -263,6 +269,8 @@ def _with_map(body: Body, found: Filter, user: Stm, exp: Screma, program: _Progr
     value = dict(zip((p.name for p in stm.pat), f.body.result[1:], strict=True))
     taken = {p.name: value[xs] for p, xs in zip(exp.map.params, exp.arrays, strict=True)}
     g = substitute_body(code, taken)
+    if not alone:
+        g = _choose(found.keep, g, tuple(constant(t.prim, 0) for t in exp.map.ret), exp.map.ret, names)
     both = Lambda(f.params, Body((*f.body.stms, *g.stms), (*f.body.result, *g.result)), (*f.ret, *exp.map.ret))
     dests = tuple(Param(names.fresh("dest"), p.type) for p in user.pat)
     scatter = replace(found.exp, map=both, dests=(*found.exp.dests, *(p.name for p in dests)))
@@ -272,6 +280,32 @@ def _with_map(body: Body, found: Filter, user: Stm, exp: Screma, program: _Progr
     program.fired.append(read_through_filters.__name__)
     rest = (other for other in body.stms[where + 1 :] if other is not user)
     return Body((*body.stms[:where], *scratch, made, *rest), body.result)
+
+
+def _reads_beside(found: Filter, exp: Screma, known: Definitions) -> bool:
+    """Whether a map of indices that a filter has kept computes little, and reads arrays at these and their neighbours:
+    what lies side by side for all indices does not for those that are kept."""
+    f, code = found.exp.map, exp.map.body
+    arrays = zip(f.params, found.exp.arrays, strict=True)
+    indices = {p.name for p, xs in arrays if isinstance(_made(Var(xs), known), core.Iota)}
+    value = dict(zip((p.name for p in found.scatter.pat), f.body.result[1:], strict=True))
+    near = {p.name for p, xs in zip(exp.map.params, exp.arrays, strict=True) if _name_of(value[xs]) in indices}
+    stms = tuple(all_stms(code))
+    for stm in stms:
+        match stm.exp:
+            case PrimOp(Op.ADD | Op.SUB, Prim.I64, (Var(name), Const())) if name in near:
+                near.add(stm.pat[0].name)
+            case Index(_, dims) if len(dims) != 1 or not (isinstance(dims[0], Fix) and _name_of(dims[0].index) in near):
+                return False
+            case _:
+                pass
+    if sum(t.prim.bytes for t in exp.map.ret) > MOST_BYTES or not any(isinstance(stm.exp, Index) for stm in stms):
+        return False
+    return all(map(is_scalar, code.stms)) and sum(weight_of(stm.exp) for stm in code.stms) <= MOST_BESIDE
+
+
+def _name_of(atom: Atom) -> Name | None:
+    return atom.name if isinstance(atom, Var) else None
 
 
 def _only_in(body: Body, user: Stm, inner: list[Filter], known: Definitions) -> bool:

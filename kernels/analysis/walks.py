@@ -7,7 +7,8 @@ the longest walk. What a turn computes must be little, as on lanes that is nearl
 
 No walk is a loop of counted turns whose addresses wait for what the turn before has loaded, and a search that halves
 what it looks through: lanes take as many turns there, and wait for many loads at once, where a processor guesses each
-step.
+step. But one that stores at places which its own values say is one (counts of a row, a stack, a row that is permuted):
+lanes store one by one there. Beside walks there may be loops that copy or fill.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import For, KIf, KLet, KLoad, KOp, KStm, KVar, KWhile
 from ..kernel_ir.traverse import assigned, children, statements
 from .speculation import is_harmless
-from .uniformity import Facts, depending, loaded_names
+from .uniformity import Facts, Varying, depending, loaded_names
 
 MOST = 100
 """Statements of a thread."""
-MOST_EACH = 12
-"""Operations in a turn of a walk for each element that it gathers."""
+MOST_EACH, MOST_SCATTERED = 12, 4
+"""Operations in a turn of a walk for each element that it gathers; or gathers and scatters, turns being counted."""
 BRANCH = 8
 """A branch that lanes would mask counts as this many operations: the processor has to guess it. One in a loop that ends
 when it may is mostly a part of its condition, and guessed with it."""
@@ -42,26 +43,37 @@ def walks(body: tuple[KStm, ...], facts: Facts) -> bool:
         return False
     loaded = depending(stms, loaded_names(stms))
     loops = [stm for stm in stms if isinstance(stm, For | KWhile)]
-    return bool(loops) and all(_is_walk(loop, loaded, facts) for loop in loops)
+    found = [_is_walk(loop, loaded, facts) for loop in loops]
+    return any(found) and all(one or _only_moves(loop) for one, loop in zip(found, loops, strict=True))
+
+
+def _only_moves(loop: For | KWhile) -> bool:
+    """Whether a loop of counted turns copies or fills, and computes nothing but addresses."""
+    return isinstance(loop, For) and all(
+        isinstance(stm, KLet | kir.Store) and _weight(stm, BRANCH) == 0 for stm in statements(loop.body)
+    )
 
 
 def _is_walk(loop: For | KWhile, loaded: frozenset[str], facts: Facts) -> bool:
     body = tuple(stm for stms in children(loop) for stm in statements(stms))
     addresses = [name for stm in body for name in _address(stm)]
+    most, branch = MOST_EACH, 1
     match loop:
-        case For(_, KVar() as bound, _):
+        case For(_, bound, _):
             own = {stm.var.name for stm in body if isinstance(stm, kir.Declare)}
             carried = depending(body, assigned(body) - own)
-            anywhere = loaded
-            goes_on = bound.name in loaded and facts.varies(bound) and carried.isdisjoint(addresses)
+            anywhere, branch = loaded, BRANCH
+            goes_on = isinstance(bound, KVar) and bound.name in loaded and facts.varies(bound)
+            if not (goes_on and carried.isdisjoint(addresses)):
+                anywhere, most, branch = loaded | carried, MOST_SCATTERED, 1
+                goes_on = _scatters(body, anywhere, facts)
         case KWhile(_, cond, _):
             anywhere = loaded | depending(body, assigned(body))
             goes_on = facts.varies(cond) and not _halves(body, addresses)
         case _:
             return False
     gathers = sum(name in anywhere for name in addresses)
-    branch = BRANCH if isinstance(loop, For) else 1
-    return goes_on and sum(_weight(stm, branch) for stm in body) <= MOST_EACH * gathers
+    return goes_on and sum(_weight(stm, branch) for stm in body) <= most * gathers
 
 
 def _halves(body: tuple[KStm, ...], addresses: Iterable[str]) -> bool:
@@ -75,6 +87,15 @@ def _halves(body: tuple[KStm, ...], addresses: Iterable[str]) -> bool:
     ]
     halved = carried & depending(body, quotients)
     return not depending(body, halved).isdisjoint(addresses)
+
+
+def _scatters(body: tuple[KStm, ...], anywhere: frozenset[str], facts: Facts) -> bool:
+    """Whether a turn stores at places that its own values say: lanes store one by one then, and the next turn, which
+    reads there, waits for all of them."""
+    places = [stm.index for stm in body if isinstance(stm, kir.Store)]
+    return any(
+        isinstance(place, KVar) and place.name in anywhere and isinstance(facts.of(place), Varying) for place in places
+    )
 
 
 def _reads(rhs: KOp, moving: frozenset[str]) -> bool:
@@ -92,7 +113,17 @@ def _address(stm: KStm) -> frozenset[str]:
 
 def _is_plain(stm: KStm) -> bool:
     match stm:
-        case KLet(_, KLoad()) | kir.Store() | kir.Check() | kir.BoundsCheck() | KIf() | For() | KWhile() | kir.Note():
+        case (
+            KLet(_, KLoad())
+            | kir.Store()
+            | kir.Check()
+            | kir.BoundsCheck()
+            | KIf()
+            | For()
+            | KWhile()
+            | kir.Note()
+            | kir.Alloc()
+        ):
             return True
         case _:
             return _divides(stm) or is_harmless(stm)

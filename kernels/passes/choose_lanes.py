@@ -85,14 +85,15 @@ def accumulates(stms: tuple[KStm, ...]) -> bool:
 
 def fitted(kernel: Kernel, registers: int, most: int) -> Kernel:
     """The kernel for a processor with `registers` bytes of vector registers, which has truth values for up to `most`
-    lanes in one: with no more lanes where these branch (more have bytes alone, no result depends on that); with as many
-    groups at once as leave room for the accumulators of their loops, as it is where results depend on how many there
-    are."""
+    lanes in one: with no more lanes, unless they are combined and do not branch (more have bytes alone, no result
+    depends on that); with as many groups at once as leave room for the accumulators of their loops, as it is where
+    results depend on how many there are."""
     if kernel.lanes is None:
         return kernel
-    many = kernel.lanes.width > most and branches(kernel)
+    combined = depends_on_lanes(kernel)
+    many = kernel.lanes.width > most and (branches(kernel) or not combined)
     lanes = replace(kernel.lanes, width=most) if many else kernel.lanes
-    if lanes.unroll == 1 or depends_on_lanes(kernel):
+    if lanes.unroll == 1 or combined:
         return replace(kernel, lanes=lanes)
     loops = (s for s in statements(kernel.body) if isinstance(s, Threads | PeeledThreads))
     each = max(map(_accumulator_bytes, loops), default=0)

@@ -537,19 +537,25 @@ def test_groups_stay_where_results_depend_on_them() -> None:
         assert fitted(other, 16 * 32, 32) == other
 
 
-def test_bytes_that_branch_have_no_more_lanes_than_a_register_has_truth_values() -> None:
-    """Others have more, where there are registers for them."""
+def test_bytes_have_no_more_lanes_than_a_register_has_truth_values() -> None:
+    """But those that are combined without branches."""
     x, on = var("x", Prim.U8), KVar("on", Prim.BOOL)
     here, out = glob("here", Prim.U8), glob("out", Prim.U8)
-    test = KLet(on, KOp(Op.LT, Prim.U8, (x, Const(Prim.U8, 9))))
+    load, test = KLet(x, KLoad(here, IX)), KLet(on, KOp(Op.LT, Prim.U8, (x, Const(Prim.U8, 9))))
     put = Store(out, IX, x)
-    plain, branching = (
-        replace(kernel((here, out), Threads(IX, i64(0), N, (KLet(x, KLoad(here, IX)), test, stm))), lanes=LANES_64)
-        for stm in (put, KIf(on, (put,), ()))
-    )
-    assert fitted(plain, 16 * 32, 32) == plain
-    assert fitted(branching, 16 * 32, 32).lanes == replace(LANES_64, width=32)
-    assert fitted(branching, 32 * 64, 64) == branching
+    one, other, most = (KVar(name, Prim.U8) for name in ("one", "other", "most"))
+    greatest = KLambda((one,), (other,), (KLet(most, KOp(Op.MAX, Prim.U8, (one, other))),), (most,))
+    found, zero = KVar("found", Prim.U8), Const(Prim.U8, 0)
+    combined = BlockReduce((found,), IX, i64(0), N, (load,), (x,), greatest, (zero,), True)
+    for stm, width in (
+        (Threads(IX, i64(0), N, (load, put)), 32),
+        (Threads(IX, i64(0), N, (load, test, KIf(on, (put,), ()))), 32),
+        (combined, 64),
+        (replace(combined, body=(load, test, KIf(on, (put,), ()))), 32),
+    ):
+        k = replace(kernel((here, out), stm), lanes=LANES_64)
+        assert fitted(k, 16 * 32, 32).lanes == replace(LANES_64, width=width)
+        assert fitted(k, 32 * 64, 64) == k
 
 
 LANES_64 = LaneShape(64, 2, True)

@@ -62,6 +62,19 @@ TAKEN = {
          let (least, at) = if s < least then (s, k + 1) else (least, at) in (s, least, at, k + 1)).2)""",
     "rows by list": """entry f [n][m] (first: [n]i64) (size: [n]i64) (xs: [m]i16) =
        map2 (\\a k -> loop s = 0i16 for q < k do s + xs[a + q]) first size""",
+    "counts of a row": """entry f [n][m] (xs: [n][m]i32): [n][16]i32 =
+       map (\\row -> loop h = replicate 16 0 for x in row do h with [x] = h[x] + 1) xs""",
+    "a permuted row": """entry f [n] (xs: [n][32]u8) (seeds: [n]u32) =
+       map2 (\\row s -> (loop (r, s) = (copy row, s) for i < 32 do
+         let s = s * 1664525 + 1013904223
+         let k = i64.u32 (s >> 27)
+         let (a, b) = (r[i], r[k])
+         in (r with [i] = b with [k] = a, s)).0) xs seeds""",
+    "a stack": """entry f [n][m] (xs: [n][m]i32) =
+       map (\\row -> let (s, k) = loop (s, k) = (replicate m 0, 0) for x in row do
+           if x >= 0 then (s with [k] = x, k + 1)
+           else if k > 1 then (s with [k - 2] = s[k - 2] * 3 + s[k - 1], k - 1) else (s, k)
+         in if k > 0 then s[k - 1] else 0) xs""",
 }
 
 
@@ -88,6 +101,14 @@ LEFT = {
        map (\\x -> loop y = x while y * y > 2 do 0.5 * (y + x / y)) xs""",
     "as far as all others": """entry f [n][m] (stop: i64) (xs: [m]f32) (at: [n]i64) =
        map (\\a -> (loop (k, s) = (0, 0f32) while k < stop do (k + 1, s + xs[a + k])).1) at""",
+    "much is computed for a place": """entry f [n] (xs: [n]f32): [n][32]f32 =
+       map (\\x -> (loop (h, x) = (replicate 32 0, x) for _q < 100 do
+         let t = x * 3.9 * (1 - x)
+         let u = t * t * 0.3 + t * 0.5 + 0.1 * t * t * t
+         let k = i64.f32 (u * 31)
+         in (h with [k] = h[k] + t * u, t)).0) xs""",
+    "places that all rows have": """entry f [n][m] (xs: [n][m]f32) =
+       map (\\row -> loop r = copy row for i < m - 1 do r with [i + 1] = r[i] + r[i + 1]) xs""",
 }
 
 
@@ -112,3 +133,35 @@ def test_many_rows_in_several_blocks() -> None:
     first, xs = rng.integers(0, 1000, 10_000), rng.integers(-1000, 1000, 1010).astype(np.int16)
     (sums,) = soac.compile(TAKEN["rows by list"]).call("f", [first, sizes, xs])
     assert np.array_equal(sums, [xs[a : a + k].sum(dtype=np.int16) for a, k in zip(first, sizes, strict=True)])
+
+
+def test_rows_keep_what_each_stores() -> None:
+    """Arrays of a thread among them, and what fails."""
+    rng = np.random.default_rng(5)
+    rows, seeds = rng.integers(0, 256, (203, 32)).astype(np.uint8), rng.integers(0, 1 << 32, 203).astype(np.uint32)
+    (permuted,) = soac.compile(TAKEN["a permuted row"]).call("f", [rows, seeds])
+    for row, seed in zip(rows, seeds.tolist(), strict=True):
+        for i in range(32):
+            seed = (seed * 1664525 + 1013904223) % (1 << 32)
+            row[[i, seed >> 27]] = row[[seed >> 27, i]]
+    assert np.array_equal(permuted, rows)
+    tokens = rng.integers(-3, 5, (203, 30)).astype(np.int32)
+    (tops,) = soac.compile(TAKEN["a stack"]).call("f", [tokens])
+    assert tops.tolist() == [top_of_stack(row) for row in tokens.tolist()]
+    counts = soac.compile(TAKEN["counts of a row"])
+    digits = rng.integers(0, 16, (70, 33)).astype(np.int32)
+    assert np.array_equal(counts.call("f", [digits])[0], [np.bincount(row, minlength=16) for row in digits])
+    digits[69, 32] = 16
+    with pytest.raises(soac.RunError, match=r"index \[16\] out of bounds"):
+        counts.call("f", [digits])
+
+
+def top_of_stack(row: list[int]) -> int:
+    stack: list[int] = []
+    for x in row:
+        if x >= 0:
+            stack.append(x)
+        elif len(stack) > 1:
+            last = stack.pop()
+            stack[-1] = stack[-1] * 3 + last
+    return stack[-1] if stack else 0
