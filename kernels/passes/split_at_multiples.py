@@ -28,9 +28,10 @@ from ..kernel_ir.traverse import Renamed, assigned, bound, bound_inside, defined
 from .hoist_invariants import divided
 from .peel_boundaries import MOST, is_plain
 
-LEAST, LEAST_MASK = 9, 32
+LEAST, LEAST_CONSTANT, LEAST_MASK = 9, 16, 32
 """The least divisor for which pieces are worth it (`split_residues.py` has smaller constants, `lanes/windows.py` other
-numbers), and the least constant power of two whose remainders are no matter of masks."""
+numbers), the least constant, which needs no division where it is cut by no piece, and the least constant power of two
+whose remainders are no matter of masks."""
 MOST_CUTS = 4
 """Divisions of other numbers in a loop, for which pieces nest."""
 FAR = 1 << 61
@@ -240,7 +241,7 @@ def is_wide(op: Op, by: Operand) -> bool:
     if not isinstance(by, Const):
         return True
     number = int(by.value)
-    return number >= (LEAST if number & (number - 1) or op in (Op.DIV, Op.QUOT) else LEAST_MASK)
+    return number >= (LEAST_CONSTANT if number & (number - 1) or op in (Op.DIV, Op.QUOT) else LEAST_MASK)
 
 
 def choosing(stms: Iterable[KStm]) -> set[Operand]:
