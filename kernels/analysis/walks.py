@@ -9,6 +9,10 @@ No walk is a loop of counted turns whose addresses wait for what the turn before
 what it looks through: lanes take as many turns there, and wait for many loads at once, where a processor guesses each
 step. But one that stores at places which its own values say is one (counts of a row, a stack, a row that is permuted):
 lanes store one by one there. Beside walks there may be loops that copy or fill.
+
+Integers that are divided in turn by others until a remainder ends the loop (trial division) are as elements that are
+gathered: lanes divide little faster than one by one, and a processor divides for several turns at once. But where
+a division waits for that of the turn before (greatest common divisors, powers modulo a number) lanes have more at once.
 """
 
 from __future__ import annotations
@@ -17,8 +21,8 @@ from collections.abc import Iterable
 
 from ...ir.ops import DIVISIONS, Op
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.nodes import For, KIf, KLet, KLoad, KOp, KStm, KVar, KWhile
-from ..kernel_ir.traverse import assigned, children, statements
+from ..kernel_ir.nodes import For, KIf, KLet, KLoad, KOp, KStm, KVar, KWhile, Operand
+from ..kernel_ir.traverse import assigned, children, names, statements
 from .speculation import is_harmless
 from .uniformity import Facts, Varying, depending, loaded_names
 
@@ -57,6 +61,7 @@ def _only_moves(loop: For | KWhile) -> bool:
 def _is_walk(loop: For | KWhile, loaded: frozenset[str], facts: Facts) -> bool:
     body = tuple(stm for stms in children(loop) for stm in statements(stms))
     addresses = [name for stm in body for name in _address(stm)]
+    tried: list[KStm] = []
     most, branch = MOST_EACH, 1
     match loop:
         case For(_, bound, _):
@@ -70,10 +75,25 @@ def _is_walk(loop: For | KWhile, loaded: frozenset[str], facts: Facts) -> bool:
         case KWhile(_, cond, _):
             anywhere = loaded | depending(body, assigned(body))
             goes_on = facts.varies(cond) and not _halves(body, addresses)
+            tried = _tried(body, cond)
         case _:
             return False
-    gathers = sum(name in anywhere for name in addresses)
-    return goes_on and sum(_weight(stm, branch) for stm in body) <= most * gathers
+    gathers = sum(name in anywhere for name in addresses) + len(tried)
+    return goes_on and sum(_weight(stm, branch) for stm in body if stm not in tried) <= most * gathers
+
+
+def _tried(body: tuple[KStm, ...], cond: Operand) -> list[KStm]:
+    """Divisions by numbers that change from turn to turn, which decide about the next one and wait for none."""
+    changing = depending(body, assigned(body))
+    divisions = {
+        stm.var.name: (stm, stm.rhs.args)
+        for stm in body
+        if isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and stm.rhs.op in DIVISIONS and stm.rhs.prim.is_int
+    }
+    found = depending(body, divisions)
+    if names(cond).isdisjoint(found):
+        return []
+    return [stm for stm, (x, by) in divisions.values() if names(x, by).isdisjoint(found) and names(by) & changing]
 
 
 def _halves(body: tuple[KStm, ...], addresses: Iterable[str]) -> bool:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,10 @@ TAKEN = {
          let (least, at) = if s < least then (s, k + 1) else (least, at) in (s, least, at, k + 1)).2)""",
     "rows by list": """entry f [n][m] (first: [n]i64) (size: [n]i64) (xs: [m]i16) =
        map2 (\\a k -> loop s = 0i16 for q < k do s + xs[a + q]) first size""",
+    "least divisors": """entry f [n] (xs: [n]i32) =
+       map (\\x -> (loop d = 2 while d * d <= x && x % d != 0 do d + 1)) xs""",
+    "numbers that a flag ends": """entry f [n] (xs: [n]u64): [n]bool =
+       map (\\x -> (loop (d, ok) = (3u64, x > 1) while ok && d * d <= x do (d + 2, x % d != 0)).1) xs""",
     "counts of a row": """entry f [n][m] (xs: [n][m]i32): [n][16]i32 =
        map (\\row -> loop h = replicate 16 0 for x in row do h with [x] = h[x] + 1) xs""",
     "a permuted row": """entry f [n] (xs: [n][32]u8) (seeds: [n]u32) =
@@ -101,6 +107,12 @@ LEFT = {
        map (\\x -> loop y = x while y * y > 2 do 0.5 * (y + x / y)) xs""",
     "as far as all others": """entry f [n][m] (stop: i64) (xs: [m]f32) (at: [n]i64) =
        map (\\a -> (loop (k, s) = (0, 0f32) while k < stop do (k + 1, s + xs[a + k])).1) at""",
+    "divisors that all are tried": """entry f [n] (xs: [n]i32) =
+       map (\\x -> (loop (d, c) = (1, 0) while d * d <= x do (d + 1, if x % d == 0 then c + 1 else c)).1) xs""",
+    "common divisors": """entry f [n] (xs: [n]i64) (ys: [n]i64) =
+       map2 (\\x y -> (loop (a, b) = (x, y) while b != 0 do (b, a % b)).0) xs ys""",
+    "orders modulo a number": """entry f [n] (xs: [n]i64) =
+       map (\\x -> (loop (a, k) = (2 % x, 1) while a > 1 do (a * 2 % x, k + 1)).1) xs""",
     "much is computed for a place": """entry f [n] (xs: [n]f32): [n][32]f32 =
        map (\\x -> (loop (h, x) = (replicate 32 0, x) for _q < 100 do
          let t = x * 3.9 * (1 - x)
@@ -133,6 +145,15 @@ def test_many_rows_in_several_blocks() -> None:
     first, xs = rng.integers(0, 1000, 10_000), rng.integers(-1000, 1000, 1010).astype(np.int16)
     (sums,) = soac.compile(TAKEN["rows by list"]).call("f", [first, sizes, xs])
     assert np.array_equal(sums, [xs[a : a + k].sum(dtype=np.int16) for a, k in zip(first, sizes, strict=True)])
+
+
+def test_numbers_are_divided_until_one_leaves_nothing() -> None:
+    numbers = np.array([*range(-5, 300), 7919, 7921, 46337**2], np.int32)
+    (found,) = soac.compile(TAKEN["least divisors"]).call("f", [numbers])
+    assert found.tolist() == [next(d for d in range(2, 1 << 16) if d * d > x or x % d == 0) for x in numbers.tolist()]
+    odd = np.arange(1, 2001, 2, np.uint64)
+    (prime,) = soac.compile(TAKEN["numbers that a flag ends"]).call("f", [odd])
+    assert prime.tolist() == [x > 1 and all(x % d for d in range(3, math.isqrt(x) + 1, 2)) for x in odd.tolist()]
 
 
 def test_rows_keep_what_each_stores() -> None:
