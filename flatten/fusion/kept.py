@@ -284,7 +284,7 @@ def _with_map(body: Body, found: Filter, user: Stm, exp: Screma, program: _Progr
 
 def _reads_beside(found: Filter, exp: Screma, known: Definitions) -> bool:
     """Whether a map of indices that a filter has kept computes little, and reads arrays at these and their neighbours:
-    what lies side by side for all indices does not for those that are kept."""
+    what is contiguous for all indices is not for those that are kept."""
     f, code = found.exp.map, exp.map.body
     arrays = zip(f.params, found.exp.arrays, strict=True)
     indices = {p.name for p, xs in arrays if isinstance(_made(Var(xs), known), core.Iota)}

@@ -100,8 +100,8 @@ def _nest(stm: Stm, outside: Defined, iotas: Mapping[Name, core.Iota]) -> tuple[
             stms.append(Stm((param,), row, (), (), stm.loc))
         last = body.stms[-1] if body.stms else None
         if last is None or not last.pat[0].type.shape:
-            leaf = Body((*stms, *body.stms), body.result)
-            return (SegSpace(tuple(dims)), leaf) if is_plain(leaf) else None
+            inner = Body((*stms, *body.stms), body.result)
+            return (SegSpace(tuple(dims)), inner) if is_plain(inner) else None
         if body.result != tuple(Var(p.name) for p in last.pat):
             return None
         defined.update((p.name, s) for s in body.stms for p in s.pat)

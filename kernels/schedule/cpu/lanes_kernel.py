@@ -21,8 +21,8 @@ from ..table import Segop
 
 BLOCK_WORK = 20_000.0  # cost units worth one block
 GROUPS, BLOCKS = 4 * 512, 4
-"""Bits of the elements that all groups of lanes take which run at once (`passes/choose_lanes.py`); blocks of so many
-that cores are to share."""
+"""Bits of the elements of all groups of lanes that run at once (`passes/choose_lanes.py`), and how many blocks of these
+there must be for the cores to share."""
 MANY = 16
 """Blocks whose work 64 elements may be, that cores can share."""
 ENOUGH = 1024
