@@ -13,13 +13,15 @@ lanes store one by one there. Beside walks there may be loops that copy or fill.
 Integers that are divided in turn by others until a remainder ends the loop (trial division) are as elements that are
 gathered: lanes divide little faster than one by one, and a processor divides for several turns at once. But where
 a division waits for that of the turn before (greatest common divisors, powers modulo a number) lanes have more at once.
+What is done where a remainder is just one number is rare (a factor that is found and divided out).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ...ir.ops import DIVISIONS, Op
+from ...ir.types import Const
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import For, KIf, KLet, KLoad, KOp, KStm, KVar, KWhile, Operand
 from ..kernel_ir.traverse import assigned, children, names, statements
@@ -37,6 +39,7 @@ WIDE = 64
 """Integers of as many bits are divided one by one on lanes, too."""
 QUOTIENT = 4
 """Operations that take as long as a quotient of floats, of which lanes compute several in the time of one."""
+REMAINDERS = (Op.MOD, Op.REM)
 HALVING = (Op.DIV, Op.QUOT, Op.SHR, Op.USHR)
 
 
@@ -46,8 +49,9 @@ def walks(body: tuple[KStm, ...], facts: Facts) -> bool:
     if len(stms) > MOST or not all(map(_is_plain, stms)):
         return False
     loaded = depending(stms, loaded_names(stms))
-    loops = [stm for stm in stms if isinstance(stm, For | KWhile)]
-    found = [_is_walk(loop, loaded, facts) for loop in loops]
+    rare = _rare_branches(stms)
+    loops = [stm for stm in _usual(body, rare) if isinstance(stm, For | KWhile)]
+    found = [_is_walk(loop, loaded, rare, facts) for loop in loops]
     return any(found) and all(one or _only_moves(loop) for one, loop in zip(found, loops, strict=True))
 
 
@@ -58,8 +62,31 @@ def _only_moves(loop: For | KWhile) -> bool:
     )
 
 
-def _is_walk(loop: For | KWhile, loaded: frozenset[str], facts: Facts) -> bool:
-    body = tuple(stm for stms in children(loop) for stm in statements(stms))
+def _rare_branches(stms: Iterable[KStm]) -> dict[str, int]:
+    """The conditions that a remainder is some number, with the side that is seldom taken."""
+    remainders = {stm.var.name for stm in stms if isinstance(stm, KLet) and _is_division(stm.rhs, REMAINDERS)}
+    found: dict[str, int] = {}
+    for stm in stms:
+        match stm:
+            case KLet(var, KOp(Op.EQ | Op.NE as op, _, (KVar(name), Const()))) if name in remainders:
+                found[var.name] = int(op is Op.NE)
+            case _:
+                pass
+    return found
+
+
+def _usual(stms: Iterable[KStm], rare: Mapping[str, int]) -> Iterator[KStm]:
+    """All statements, those inside too, but what is seldom done."""
+    for stm in stms:
+        yield stm
+        seldom = rare.get(stm.cond.name) if isinstance(stm, KIf) and isinstance(stm.cond, KVar) else None
+        for side, inner in enumerate(children(stm)):
+            if side != seldom:
+                yield from _usual(inner, rare)
+
+
+def _is_walk(loop: For | KWhile, loaded: frozenset[str], rare: Mapping[str, int], facts: Facts) -> bool:
+    body = tuple(stm for stms in children(loop) for stm in _usual(stms, rare))
     addresses = [name for stm in body for name in _address(stm)]
     tried: list[KStm] = []
     most, branch = MOST_EACH, 1
@@ -75,25 +102,31 @@ def _is_walk(loop: For | KWhile, loaded: frozenset[str], facts: Facts) -> bool:
         case KWhile(_, cond, _):
             anywhere = loaded | depending(body, assigned(body))
             goes_on = facts.varies(cond) and not _halves(body, addresses)
-            tried = _tried(body, cond)
+            tried = _tried(body, cond, tuple(stm for stms in children(loop) for stm in statements(stms)))
         case _:
             return False
     gathers = sum(name in anywhere for name in addresses) + len(tried)
     return goes_on and sum(_weight(stm, branch) for stm in body if stm not in tried) <= most * gathers
 
 
-def _tried(body: tuple[KStm, ...], cond: Operand) -> list[KStm]:
-    """Divisions by numbers that change from turn to turn, which decide about the next one and wait for none."""
-    changing = depending(body, assigned(body))
+def _tried(body: tuple[KStm, ...], cond: Operand, whole: tuple[KStm, ...]) -> list[KStm]:
+    """Divisions of the `body`, of what a turn usually does, by numbers that change from turn to turn: if they decide
+    about the next turn, and wait for none. `whole`: what it may do."""
     divisions = {
         stm.var.name: (stm, stm.rhs.args)
         for stm in body
-        if isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and stm.rhs.op in DIVISIONS and stm.rhs.prim.is_int
+        if isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and _is_division(stm.rhs, DIVISIONS)
     }
-    found = depending(body, divisions)
-    if names(cond).isdisjoint(found):
+    rare = tuple(stm for stm in whole if stm not in body)
+    if names(cond).isdisjoint(depending(whole, (*divisions, *assigned(rare)))):
         return []
+    found, changing = depending(body, divisions), depending(body, assigned(body))
     return [stm for stm, (x, by) in divisions.values() if names(x, by).isdisjoint(found) and names(by) & changing]
+
+
+def _is_division(rhs: object, ops: Collection[Op]) -> bool:
+    """Whether integers are divided by others, which are no constants."""
+    return isinstance(rhs, KOp) and rhs.op in ops and rhs.prim.is_int and isinstance(rhs.args[1], KVar)
 
 
 def _halves(body: tuple[KStm, ...], addresses: Iterable[str]) -> bool:

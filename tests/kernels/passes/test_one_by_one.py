@@ -68,6 +68,12 @@ TAKEN = {
        map (\\x -> (loop d = 2 while d * d <= x && x % d != 0 do d + 1)) xs""",
     "numbers that a flag ends": """entry f [n] (xs: [n]u64): [n]bool =
        map (\\x -> (loop (d, ok) = (3u64, x > 1) while ok && d * d <= x do (d + 2, x % d != 0)).1) xs""",
+    "prime factors": """entry f [n] (xs: [n]i64) =
+       map (\\x -> (loop (x, d, c) = (x, 2, 0) while d * d <= x do
+         if x % d == 0 then (x / d, d, c + 1) else (x, d + 1, c)).2) xs""",
+    "Euler's totients": """entry f [n] (xs: [n]i32) =
+       map (\\x -> (loop (x, t, d) = (x, x, 2) while d * d <= x do
+         if x % d != 0 then (x, t, d + 1) else (loop y = x / d while y % d == 0 do y / d, t - t / d, d + 1)).1) xs""",
     "counts of a row": """entry f [n][m] (xs: [n][m]i32): [n][16]i32 =
        map (\\row -> loop h = replicate 16 0 for x in row do h with [x] = h[x] + 1) xs""",
     "a permuted row": """entry f [n] (xs: [n][32]u8) (seeds: [n]u32) =
@@ -111,6 +117,9 @@ LEFT = {
        map (\\x -> (loop (d, c) = (1, 0) while d * d <= x do (d + 1, if x % d == 0 then c + 1 else c)).1) xs""",
     "common divisors": """entry f [n] (xs: [n]i64) (ys: [n]i64) =
        map2 (\\x y -> (loop (a, b) = (x, y) while b != 0 do (b, a % b)).0) xs ys""",
+    "common divisors by branches": """entry f [n] (xs: [n]i64) (ys: [n]i64) =
+       map2 (\\x y -> (loop (a, b) = (x, y) while a != 0 && b != 0 do
+         if a > b then (a % b, b) else (a, b % a)).0) xs ys""",
     "orders modulo a number": """entry f [n] (xs: [n]i64) =
        map (\\x -> (loop (a, k) = (2 % x, 1) while a > 1 do (a * 2 % x, k + 1)).1) xs""",
     "much is computed for a place": """entry f [n] (xs: [n]f32): [n][32]f32 =
@@ -151,9 +160,25 @@ def test_numbers_are_divided_until_one_leaves_nothing() -> None:
     numbers = np.array([*range(-5, 300), 7919, 7921, 46337**2], np.int32)
     (found,) = soac.compile(TAKEN["least divisors"]).call("f", [numbers])
     assert found.tolist() == [next(d for d in range(2, 1 << 16) if d * d > x or x % d == 0) for x in numbers.tolist()]
-    odd = np.arange(1, 2001, 2, np.uint64)
+    (counts,) = soac.compile(TAKEN["prime factors"]).call("f", [numbers.astype(np.int64)])
+    (totients,) = soac.compile(TAKEN["Euler's totients"]).call("f", [numbers])
+    assert [(c, t) for c, t in zip(counts, totients, strict=True)] == [divided_out(x) for x in numbers.tolist()]
+    odd = np.arange(1, 2001, 2).astype(np.uint64)
     (prime,) = soac.compile(TAKEN["numbers that a flag ends"]).call("f", [odd])
     assert prime.tolist() == [x > 1 and all(x % d for d in range(3, math.isqrt(x) + 1, 2)) for x in odd.tolist()]
+
+
+def divided_out(x: int) -> tuple[int, int]:
+    """How many prime factors are found, and the totient that they leave."""
+    count, totient, d = 0, x, 2
+    while d * d <= x:
+        if x % d == 0:
+            totient -= totient // d
+        least = d
+        while x % d == 0 and d * d <= x:
+            x, count = x // d, count + 1
+        d = least + 1
+    return count, totient
 
 
 def test_rows_keep_what_each_stores() -> None:
