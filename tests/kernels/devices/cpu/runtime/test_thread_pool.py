@@ -154,7 +154,7 @@ def test_a_launch_can_be_stopped_from_another_thread() -> None:
 def test_a_launch_on_one_thread_is_cheap() -> None:
     launch = Launch(1)
     launch.run(1)
-    start = time.perf_counter()
+    start = time.thread_time()  # of the processor: other load does not count
     for _ in range(2000):
         launch.run(1)
-    assert (time.perf_counter() - start) / 2000 < 2e-5
+    assert (time.thread_time() - start) / 2000 < 2e-5
