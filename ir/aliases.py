@@ -32,7 +32,7 @@ from .core import (
 )
 from .reachable import reachable
 from .records import dataclass
-from .traverse import callees_first, consumed_by, operands, recursive_functions, scoped_bodies
+from .traverse import all_exps, callees_first, consumed_by, operands, recursive_functions, scoped_bodies
 from .types import Atom, Name, Var
 
 Roots = frozenset[Name]
@@ -257,8 +257,10 @@ def _apply(state: State, pat: Sequence[Param], function: Name, args: Sequence[At
 
 
 def taken_over(loop: Loop) -> frozenset[int]:
-    """The parameters (by position) of a loop without calls that take over their initial values: nothing else reads
-    these once the loop has begun."""
+    """The parameters (by position) of a loop that take over their initial values: nothing else reads these once the
+    loop has begun. None of a loop with calls, which no kernel has."""
+    if any(isinstance(exp, Apply) for exp in all_exps(loop.body)):
+        return frozenset()
     state = State({}, {})
     nexts = _inner_body(state, loop.params, state.depth + 1, loop.body)
     return frozenset(_taken_over(state, _positions(loop), nexts))

@@ -160,6 +160,11 @@ def overwritten_by(exp: Exp, consumes: Consumes) -> tuple[Name, ...]:
     return consumed_by(exp)
 
 
+def perhaps_overwritten_by(exp: Exp) -> tuple[Name, ...]:
+    """The same where nothing is known of the function that it calls: that may overwrite whatever it gets."""
+    return tuple(_variables(exp.args)) if isinstance(exp, Apply) else consumed_by(exp)
+
+
 def aliases(stm: Stm) -> Iterator[tuple[Name, Name]]:
     """Pairs (target, source) of arrays that may share memory, where the target is made of the source: what overwrites
     the target overwrites the source."""

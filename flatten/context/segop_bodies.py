@@ -7,10 +7,13 @@ into the kernels that use it). All names bound in a kernel are fresh, since seve
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from itertools import chain
 
 from ...ir.basic import whole
 from ...ir.core import (
+    Apply,
     Assert,
     Body,
     Convert,
@@ -26,7 +29,9 @@ from ...ir.core import (
     Level,
     Param,
     PrimOp,
+    Rearrange,
     Reduction,
+    Reshape,
     SegMap,
     SegRed,
     SegSpace,
@@ -36,7 +41,7 @@ from ...ir.errors import Loc
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import refreshing, rename_lambda, rewrite_body
-from ...ir.traverse import free_in_body, free_in_stm
+from ...ir.traverse import all_exps, free_in_body, free_in_stm
 from ...ir.types import BOOL, Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
 from ..aliasing.classes import overwritten_in
 from .checked_indices import checked_part
@@ -97,13 +102,28 @@ def element_of(array: Name, shape: tuple[Atom, ...], indices: tuple[Atom, ...]) 
 
 def load(flow: Flow, name: Name, elem: Elem, overwritten: set[Name], loc: Loc) -> tuple[Stm, ...]:
     """The statements that bind a variable of the nest in a thread; a row that the thread overwrites is copied."""
-    row = flow.known.types[name]
     shape = flow.known.types[elem.array].shape
     exp = element_of(elem.array, shape, tuple(Var(i) for i in elem.indices))
-    if not row.shape or name not in overwritten:
-        return (Stm((Param(name, row),), exp, (), (), loc),)
-    view = flow.fresh_param(name.base, row)
-    return (Stm((view,), exp, (), (), loc), Stm((Param(name, row),), Copy(view.name), (), (), loc))
+    return _own(flow, single(exp, Param(name, flow.known.types[name]), loc), overwritten)
+
+
+def _own(flow: Flow, stm: Stm, overwritten: set[Name], bound: Collection[Name] = ()) -> tuple[Stm, ...]:
+    """A statement of a thread; of an array from outside, not `bound` in it, the thread has a copy of the part that it
+    overwrites."""
+    match stm:
+        case Stm((param,), Index(array) | Reshape(_, array) | Rearrange(_, array)) if (
+            param.type.shape and param.name in overwritten and array not in bound
+        ):
+            view = flow.fresh_param(param.name.base, param.type)
+            return (replace(stm, pat=(view,)), single(Copy(view.name), param, stm.loc))
+        case _:
+            return (stm,)
+
+
+def overwritten_here(flow: Flow, body: Body) -> set[Name]:
+    """What a body overwrites; if it calls functions, whatever the program overwrites."""
+    calls = any(isinstance(exp, Apply) for exp in all_exps(body))
+    return overwritten_in(body) | (flow.known.consumed if calls else set[Name]())
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +141,14 @@ def seg_body(flow: Flow, dims: tuple[Dim, ...], inner: Body) -> SegBody:
         for deferred in needed.stms:
             _check_before(flow, dims, deferred)
     again = [deferred.stm for deferred in needed.stms]
-    overwritten = overwritten_in(Body((*again, *inner.stms), inner.result))
+    overwritten = overwritten_here(flow, Body((*again, *inner.stms), inner.result))
     loads = [stm for name, elem in needed.loads.items() for stm in load(flow, name, elem, overwritten, flow.output.loc)]
     if again:
         flow.note(Rule.SKIP_SCALARS, ", ".join(str(p.name) for stm in again for p in stm.pat))
     places = [place.stm for place in needed.places]
-    body = Body((*places, *loads, *again, *inner.stms), inner.result)
+    bound = {p.name for stm in (*places, *loads, *again) for p in stm.pat}
+    own = (_own(flow, stm, overwritten, bound) for stm in again)
+    body = Body((*places, *loads, *chain.from_iterable(own), *inner.stms), inner.result)
     renaming = refreshing(flow.context.names)
     space = SegSpace(tuple((renaming.bind(index), width) for index, width in dims))
     return SegBody(space, rewrite_body(body, renaming))

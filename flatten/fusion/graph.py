@@ -7,13 +7,14 @@ chains of SOACs are fused in linear time.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import field, replace
 
 from ...ir.core import Body, Hist, Screma, Soac, Stm
 from ...ir.records import dataclass
-from ...ir.traverse import all_exps, bodies, consumed_by, free_in_stm
+from ...ir.traverse import all_exps, bodies, free_in_stm
 from ...ir.types import Name, Names, Type, Var
-from ..aliasing.classes import Sharing
+from ..aliasing.classes import Sharing, perhaps_overwritten_by
 from ..aliasing.fresh import are_apart
 from .rules import mapped_results
 
@@ -48,7 +49,7 @@ def node_of(stm: Stm) -> Node:
     """A statement with its free names, those it uses other than as inputs of its SOAC, and those it overwrites."""
     free = frozenset(free_in_stm(stm))
     exps = [exp for body in bodies(stm.exp) for exp in all_exps(body)]
-    overwritten = frozenset(name for exp in (stm.exp, *exps) for name in consumed_by(exp))
+    overwritten = frozenset(name for exp in (stm.exp, *exps) for name in perhaps_overwritten_by(exp))
     return Node(stm, free, _beside_inputs(stm) if isinstance(stm.exp, Soac) else free, overwritten)
 
 
@@ -168,12 +169,12 @@ def may_move(number: int, producer: Node, consumer: Node, dependents: list[int],
     still = set(dependents)
     between = [scope.nodes[k] for k in scope.overwriting if k > number and k not in still]
     writing = [node for node in (*between, consumer) if node is not None]
-    return not any(
-        sharing.same(x, y) and not (y in node.free and are_apart(x, y, scope.made))
-        for node in writing
-        for y in node.overwritten
-        for x in reading
-    )
+    return not any(overwrites(node, x, sharing, scope.made) for node in writing for x in reading)
+
+
+def overwrites(node: Node, array: Name, sharing: Sharing, made: Mapping[Name, Stm]) -> bool:
+    """Whether a statement may overwrite memory of an array. `made`: the statements around it."""
+    return any(sharing.same(array, y) and not (y in node.free and are_apart(array, y, made)) for y in node.overwritten)
 
 
 def is_row_by_row(producer: Node, consumer: Node) -> bool:

@@ -33,6 +33,7 @@ from ...ir.traverse import all_stms, free_in_lambda, free_in_stm
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..aliasing.classes import Sharing
 from ..context.recompute_cost import LIMIT, is_total_body, weight_of
+from .graph import node_of, overwrites
 from .loops import is_scalar
 
 MOST_BESIDE = 2 * LIMIT
@@ -218,7 +219,7 @@ def _without_filter(body: Body, stm: Stm, program: _Program) -> Body | None:
     if not users:
         return None
     if any(isinstance(user.exp, core.Copy) for user in users):
-        return _without_copies(body, users, program)
+        return _without_copies(body, stm, users, program)
     inner = [f for user in users if (f := filter_of(user, program.known)) is not None and f.scan in users]
     changed: dict[Name, tuple[Stm, ...]] = {}
     for user in users:
@@ -236,12 +237,18 @@ def _without_filter(body: Body, stm: Stm, program: _Program) -> Body | None:
     return Body(stms, body.result)
 
 
-def _without_copies(body: Body, copies: list[Stm], program: _Program) -> Body | None:
-    """What has been kept instead of copies of it, if these are never overwritten."""
+def _without_copies(body: Body, kept: Stm, copies: list[Stm], program: _Program) -> Body | None:
+    """What has been kept instead of copies of it, if neither is overwritten."""
+    sharing, names = program.sharing, [p.name for p in kept.pat]
+    later = [node_of(stm) for stm in body.stms[body.stms.index(kept) + 1 :]]
+    if any(overwrites(node, x, sharing, program.known) for node in later for x in names) or any(
+        isinstance(atom, Var) and sharing.same(x, atom.name) for atom in body.result for x in names
+    ):
+        return None
     taken: dict[Name, Atom] = {}
     for stm in copies:
         match stm.exp:
-            case core.Copy(array) if not is_opaque(stm) and not program.sharing.consumed(stm.pat[0].name):
+            case core.Copy(array) if not is_opaque(stm) and not sharing.consumed(stm.pat[0].name):
                 taken[stm.pat[0].name] = Var(array)
             case core.Copy():
                 return None

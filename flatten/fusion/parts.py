@@ -11,8 +11,9 @@ the operator of a histogram has to commute. What one cheap map makes for several
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import dropwhile
 
 from ...ir.attributes import PART, is_opaque
 from ...ir.core import ArrayLit, Body, Concat, Hist, Param, Reshape, Scatter, Screma, Stm
@@ -21,8 +22,8 @@ from ...ir.rename import rename_lambda
 from ...ir.traverse import free_in_stm
 from ...ir.types import Atom, Name, Names, Type, Var
 from ..aliasing.classes import Sharing
-from ..aliasing.fresh import are_apart
 from ..context.recompute_cost import weight_of
+from .graph import node_of, overwrites
 from .loops import is_scalar
 
 PARTS = 8
@@ -34,12 +35,14 @@ AGAIN = 64
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a scatter stands in: types of all arrays, the statements before it, which arrays share memory."""
+    """What a scatter stands in: types of all arrays, which share memory, what makes them; the statements of its body up
+    to it."""
 
     names: Names
     sharing: Sharing
     types: Mapping[Name, Type]
     made: Mapping[Name, Stm]
+    stms: Sequence[Stm]
 
 
 def scatter_parts(
@@ -47,9 +50,11 @@ def scatter_parts(
 ) -> Body | None:
     """`body` with its first scatter or histogram of concatenations, or of literals, in parts; None if there is none.
     `outside`: the statements around it."""
-    around = Around(names, sharing, types, {**outside, **{p.name: stm for stm in body.stms for p in stm.pat}})
+    made = {**outside, **{p.name: stm for stm in body.stms for p in stm.pat}}
     for k, stm in enumerate(body.stms):
-        parts = _in_parts(stm, stm.exp, around) if isinstance(stm.exp, Scatter | Hist) and not is_opaque(stm) else None
+        if not isinstance(stm.exp, Scatter | Hist) or is_opaque(stm):
+            continue
+        parts = _in_parts(stm, stm.exp, Around(names, sharing, types, made, body.stms[: k + 1]))
         if parts is not None:
             return Body((*body.stms[:k], *parts, *body.stms[k + 1 :]), body.result)
     return None
@@ -88,7 +93,7 @@ def _of_concatenations(exp: Scatter | Hist, around: Around) -> list[Part] | None
         return None
     maps = {x: s for row in rows for x in row if (s := around.made.get(x)) is not None and _is_shared(s, rows)}
     read = {x for row in rows for x in row} | {x for s in maps.values() for x in free_in_stm(s)}
-    if not _may_read(read, exp, around):
+    if not _may_read(read, {*exp.arrays, *maps}, around):
         return None
     made = [_again(row, maps, around) for row in rows]
     return [(again, width, arrays) for (again, arrays), (width,) in zip(made, widths, strict=True)]
@@ -100,7 +105,7 @@ def _of_literals(exp: Scatter | Hist, around: Around) -> list[Part] | None:
     if not found or len(found) < len(exp.arrays) or (isinstance(exp, Hist) and not exp.op.comm):
         return None
     sizes, read = {(one.screma.width, len(one.elems)) for one in found}, {x for one in found for x in one.read}
-    if len(sizes) != 1 or not _may_read(read, exp, around):
+    if len(sizes) != 1 or not _may_read(read, {one.stm.pat[0].name for one in found}, around):
         return None
     ((width, count),) = sizes
     parts = ([one.column(k, around.names) for one in found] for k in range(count))
@@ -145,19 +150,21 @@ def _literal_of(array: Name, around: Around) -> _Literals | None:
     return _Literals(stm, screma, literal.elems, literal.row, free_in_stm(stm))
 
 
-def _may_read(read: Iterable[Name], exp: Scatter | Hist, around: Around) -> bool:
-    """Whether these arrays are as they were where the parts are taken in."""
-    return all(_apart(x, exp.dests, around) for x in read if around.sharing.consumed(x))
+def _may_read(read: Iterable[Name], made: set[Name], around: Around) -> bool:
+    """Whether these arrays are, up to the last part, what they were where the first of those in `made` was made."""
+    changed = [x for x in read if around.sharing.consumed(x)]
+    if not changed:
+        return True
+    behind = dropwhile(lambda stm: made.isdisjoint(p.name for p in stm.pat), around.stms)
+    nodes = [node_of(stm) for stm in behind]
+    is_here = made <= {p.name for node in nodes for p in node.stm.pat}
+    return is_here and not any(overwrites(node, x, around.sharing, around.made) for node in nodes for x in changed)
 
 
 def _parts_of(array: Name, around: Around) -> tuple[Name, ...] | None:
     """The parts of a concatenation."""
     stm = around.made.get(array)
     return stm.exp.arrays if stm is not None and isinstance(stm.exp, Concat) and not is_opaque(stm) else None
-
-
-def _apart(x: Name, dests: tuple[Name, ...], around: Around) -> bool:
-    return all(are_apart(x, dest, around.made) for dest in dests)
 
 
 def _is_shared(stm: Stm, rows: list[tuple[Name, ...]]) -> bool:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from ...ir.attributes import has_attr
 from ...ir.basic import whole
 from ...ir.core import (
-    Apply,
     Body,
     Copied,
     Copy,
@@ -33,13 +32,12 @@ from ...ir.core import (
     Update,
 )
 from ...ir.rename import rename_lambda, substitute_body
-from ...ir.traverse import all_exps, free_in_body, free_in_stm
+from ...ir.traverse import free_in_body, free_in_stm
 from ...ir.types import I64, Atom, Const, Name, Prim, Var, i64
-from ..aliasing.classes import overwritten_in
 from ..context.distribute import expand_into, frontier, settle
 from ..context.nest import Elem, Flow, Nest
 from ..context.recompute_cost import HEAVY, weight_of
-from ..context.segop_bodies import defer, element_of, emit_segmap, iota_element, seg_body, single
+from ..context.segop_bodies import defer, element_of, emit_segmap, iota_element, overwritten_here, seg_body, single
 from ..context.trace import Rule
 from ..versions.call_stacks import on_stacks
 from ..versions.guards import (
@@ -290,8 +288,7 @@ def sequential_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
 def _owning(flow: Flow, body: Body) -> Body:
     """A body after copies of the arrays from outside that it overwrites."""
-    calls = any(isinstance(exp, Apply) for exp in all_exps(body))
-    overwritten = overwritten_in(body) | (flow.known.consumed if calls else set[Name]())
+    overwritten = overwritten_here(flow, body)
     outside = [name for name in free_in_body(body) if name in overwritten]
     copies = [flow.fresh_param(name.base, flow.known.types[name]) for name in outside]
     inner = substitute_body(body, {name: Var(p.name) for name, p in zip(outside, copies, strict=True)})

@@ -48,6 +48,13 @@ PROGRAMS = {
         "let a = copy xs let v = map (+ 1) a"
         " in scatter a (iota n ++ iota n) (map (\\i -> a[n - 1 - i] + v[i]) (iota n) ++ map (\\i -> a[i] * 2) (iota n))"
     ),
+    "parts that are overwritten before they are scattered": (
+        "let a = map (\\x -> x * x) xs let vs = a ++ map (+ 2) xs let a = a with [0] = 9"
+        " in (a, scatter (replicate 20 0) (iota n ++ map (+ n) (iota n)) vs)"
+    ),
+    "a copy of what was kept and is overwritten": (
+        "let ys = filter (> 1) xs let c = copy ys in (if null ys then ys else ys with [0] = 9, c)"
+    ),
     "histograms in a nest whose neutral elements differ": (
         "map (\\x -> reduce_by_index (replicate 3 (-9999)) i64.max (-1000 - x * x) (map (% 3) xs) (map (+ x) xs)) xs"
     ),

@@ -17,6 +17,7 @@ from soac.frontend.source.numeric_modules import Arg, Cast, Formula, Node, Scala
 from soac.ir import scalar
 from soac.ir.types import Prim
 from tests.property.test_meaning import ACCEPTED
+from tests.support.source_programs import statements
 from tests.support.source_programs.program import Program, programs
 from tests.support.source_programs.scalars import INEXACT, OPERATIONS, TYPES, Failure
 from tests.support.source_programs.search import program, run
@@ -36,6 +37,13 @@ def test_the_evaluator_gives_what_core_gives() -> None:
 
 def test_every_version_gives_what_the_evaluator_gives() -> None:
     assert run(SEED, range(100, 102), ("evaluator", "passes", "cpu", "gpu")).found == []
+
+
+def test_views_of_what_is_made_anew_may_be_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statements, "KINDS", (statements.overwritten,))
+    outcome = run(SEED, range(5), ("evaluator", "passes"))
+    assert outcome.found == outcome.refused == []
+    assert outcome.reach.features["overwritten view of what is made anew"] > 10
 
 
 @settings(ACCEPTED, max_examples=8)

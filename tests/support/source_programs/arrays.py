@@ -549,6 +549,13 @@ def iterated(w: Writer, type: Array) -> str:
     return f"(iterate {w.decide(3)}i32 (\\({x.name}: {show(type)}) -> {body}) {start})"
 
 
+def overwritten(w: Writer, type: Array) -> str:
+    """A view of something made anew that is overwritten."""
+    from tests.support.source_programs.overwritten import overwritten_array
+
+    return overwritten_array(w, type)
+
+
 def helped(w: Writer, type: Array) -> str | None:
     """A function of the program's header that gives an array."""
     found = [make for name, make in sorted(w.templates.items()) if name.startswith("array ")]
@@ -564,7 +571,7 @@ def called_array(w: Writer, type: Array) -> str | None:
 WAYS: tuple[Callable[[Writer, Array], str | None], ...] = (
     mapped, mapped, mapped, mapped, sectioned, rows_reduced, scanned, scanned, counted, counted, scattered, updated,
     moved, chosen, turned, zipped, multiplied, row, repeated, looped, iterated, helped, called_array,
-    changed, changed, stencil, stencil, partly,
+    changed, changed, stencil, stencil, partly, overwritten,
 )  # fmt: skip
 
 __all__ = ["array", "function", "literal", "reduced"]

@@ -243,6 +243,26 @@ def consuming(w: Writer) -> str:
     return f"def {name} [l] (xs: *[l]{prim.name}): *[l]{prim.name} = {body}"
 
 
+def renewing(w: Writer) -> str:
+    """A function that gives memory of its own, and one that overwrites what it gets; for arrays of every size."""
+    own, over = w.fresh("own"), w.fresh("over")
+    w.note("functions of what is overwritten")
+    w.templates |= {f"own {own}": None, f"over {over}": None}
+    made = w.pick((
+        "copy xs", "map (\\x -> x) xs", "(copy xs)[::-1]", "(replicate 2 xs)[1]", "[xs, reverse xs][0]", "map copy xs",
+        "(xs ++ xs)[:l] :> [l]t", "loop (ys: *[l]t) = copy xs for i < 2i64 do reverse ys",
+    ))  # fmt: skip
+    changed = w.pick((
+        "let x = copy xs[l - 1] in xs with [0] = x", "let ys = xs[::-1] let x = copy ys[0] in ys with [l - 1] = x",
+        "let x = copy xs[0] in loop xs for i < l do xs with [i] = copy x",
+    ))  # fmt: skip
+    attribute, other = ("#[noinline] " if w.one_in(3) else "" for _ in range(2))
+    return (
+        f"{attribute}def {own} [l] 't (xs: [l]t): *[l]t = {made}\n"
+        f"{other}def {over} [l] 't (xs: *[l]t): *[l]t = if l > 0 then {changed} else xs"
+    )
+
+
 def new_size(w: Writer) -> str:
     """A function whose result has a size of its own, and one whose result has the size of an argument."""
     name, prim = w.fresh("some"), w.prim()
@@ -295,5 +315,6 @@ def parametric(w: Writer) -> str:
 
 KINDS: tuple[Callable[[Writer], str], ...] = (
     record_type, record_type, sum_type, sum_type, plain_function, plain_function, sized_function, polymorphic_map,
-    twice, mirrored, folds, numeric_functor, cell, own_operator, step_record, consuming, new_size, constant, parametric,
+    twice, mirrored, folds, numeric_functor, cell, own_operator, step_record, consuming, renewing, renewing, new_size,
+    constant, parametric,
 )  # fmt: skip

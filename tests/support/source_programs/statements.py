@@ -16,6 +16,7 @@ from tests.support.source_programs.arrays import (
     source,
 )
 from tests.support.source_programs.expressions import index, literal, scalar, value
+from tests.support.source_programs.overwritten import overwritten
 from tests.support.source_programs.rounds import changed, rounds
 from tests.support.source_programs.sizes import parted, sized_anew
 from tests.support.source_programs.types import (
@@ -407,6 +408,7 @@ KINDS: tuple[Callable[[Writer], None], ...] = (
     arrayed, arrayed, arrayed, plain, in_numbers, *[sized_anew] * 7, unzipped, parted, taken_apart,
     local_function, polymorphic, looped, looped, matched, branched, updated, updated, consumed, field_replaced,
     asserted, opened, product, helped, matrix, matrix, changed, rounds, rounds,
+    overwritten, overwritten, overwritten,
 )  # fmt: skip
 
 __all__ = ["FLOATS", "function", "param", "small_value", "statements"]
