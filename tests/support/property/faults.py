@@ -178,7 +178,7 @@ FAULTS: tuple[Fault, ...] = (
         Group.FUSION,
         "fusion across an overwriting",
         "flatten/fusion/graph.py",
-        "sharing.same(x, y) and not (y in node.free and are_apart(x, y, scope.made))",
+        "sharing.same(array, y) and not (y in node.free and are_apart(array, y, made))",
         "False",
     ),
     Fault(
