@@ -30,3 +30,8 @@ def test_faults_have_names_of_their_own() -> None:
 def test_the_guide_names_every_fault() -> None:
     guide = (ROOT / "docs" / "flattening.md").read_text(encoding="utf-8")
     assert [fault.name for fault in FAULTS if f"| {fault.group.value} | {fault.name} |" not in guide] == []
+
+
+def test_faults_have_their_places() -> None:
+    """Also those that are tried at night."""
+    assert [fault.name for fault in FAULTS if fault.old not in (ROOT / fault.file).read_text(encoding="utf-8")] == []

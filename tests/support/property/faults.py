@@ -289,8 +289,8 @@ FAULTS: tuple[Fault, ...] = (
         Group.GUARDS,
         "block version chosen where it does not fit",
         "flatten/versions/intra.py",
-        "PrimOp(Op.SELECT, Prim.I64, (fits, par, too_many))",
-        "PrimOp(Op.SELECT, Prim.I64, (fits, par, par))",
+        'flow.op("par", Op.SELECT, fits, par, too_many)',
+        'flow.op("par", Op.SELECT, fits, par, par)',
     ),
     # ---- semantics
     Fault(
