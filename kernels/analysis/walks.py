@@ -64,7 +64,7 @@ def _only_moves(loop: For | KWhile) -> bool:
 
 def _rare_branches(stms: Iterable[KStm]) -> dict[str, int]:
     """The conditions that a remainder is some number, with the side that is seldom taken."""
-    remainders = {stm.var.name for stm in stms if isinstance(stm, KLet) and _is_division(stm.rhs, REMAINDERS)}
+    remainders = {stm.var.name for stm, _, _ in _divisions(stms, REMAINDERS)}
     found: dict[str, int] = {}
     for stm in stms:
         match stm:
@@ -110,23 +110,25 @@ def _is_walk(loop: For | KWhile, loaded: frozenset[str], rare: Mapping[str, int]
 
 
 def _tried(body: tuple[KStm, ...], cond: Operand, whole: tuple[KStm, ...]) -> list[KStm]:
-    """Divisions of the `body`, of what a turn usually does, by numbers that change from turn to turn: if they decide
-    about the next turn, and wait for none. `whole`: what it may do."""
-    divisions = {
-        stm.var.name: (stm, stm.rhs.args)
-        for stm in body
-        if isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and _is_division(stm.rhs, DIVISIONS)
-    }
+    """The divisions by numbers that change from turn to turn which decide about the next turn, and wait for no other
+    one. `body`: what a turn usually does; `whole`: what it may do."""
+    divisions = tuple(_divisions(body, DIVISIONS))
+    quotients = [stm.var.name for stm, _, _ in divisions]
     rare = tuple(stm for stm in whole if stm not in body)
-    if names(cond).isdisjoint(depending(whole, (*divisions, *assigned(rare)))):
+    if names(cond).isdisjoint(depending(whole, (*quotients, *assigned(rare)))):
         return []
-    found, changing = depending(body, divisions), depending(body, assigned(body))
-    return [stm for stm, (x, by) in divisions.values() if names(x, by).isdisjoint(found) and names(by) & changing]
+    waiting, changing = depending(body, quotients), depending(body, assigned(body))
+    return [stm for stm, x, by in divisions if names(x, by).isdisjoint(waiting) and by.name in changing]
 
 
-def _is_division(rhs: object, ops: Collection[Op]) -> bool:
-    """Whether integers are divided by others, which are no constants."""
-    return isinstance(rhs, KOp) and rhs.op in ops and rhs.prim.is_int and isinstance(rhs.args[1], KVar)
+def _divisions(stms: Iterable[KStm], ops: Collection[Op]) -> Iterator[tuple[KLet, Operand, KVar]]:
+    """Where integers are divided by others that are no constants: the dividend and the divisor."""
+    for stm in stms:
+        match stm:
+            case KLet(_, KOp(op, prim, (x, KVar() as by))) if op in ops and prim.is_int:
+                yield stm, x, by
+            case _:
+                pass
 
 
 def _halves(body: tuple[KStm, ...], addresses: Iterable[str]) -> bool:
