@@ -29,9 +29,9 @@ from .hoist_invariants import divided
 from .peel_boundaries import MOST, is_plain
 
 LEAST, LEAST_CONSTANT, LEAST_MASK = 9, 16, 32
-"""The least divisor for which pieces are worth it (`split_residues.py` has smaller constants, `lanes/windows.py` other
-numbers), the least constant, which needs no division where it is cut by no piece, and the least constant power of two
-whose remainders are no matter of masks."""
+"""The least divisor for which pieces are worth it (`split_residues.py` has small constants, `lanes/windows.py` other
+numbers); the least constant, since dividing by one is a multiplication; and the least constant power of two whose
+remainders are no matter of masks."""
 MOST_CUTS = 4
 """Divisions of other numbers in a loop, for which pieces nest."""
 FAR = 1 << 61

@@ -109,10 +109,12 @@ def side_by_side(part: Part, outs: list[ArrayRef]) -> tuple[KVar, ...]:
 
 
 def load(b: Builder, arrays: list[KArray], at: Operand) -> tuple[KVar, ...]:
+    """The elements of arrays at one index."""
     return tuple(b.let("x", array.prim, kir.KLoad(array, at)) for array in arrays)
 
 
 def keep(b: Builder, arrays: list[KArray], at: Operand, values: Iterable[Value]) -> None:
+    """Stores values in arrays at one index."""
     for array, value in zip(arrays, values, strict=True):
         b.emit(kir.Store(array, at, scalar(value)))
 

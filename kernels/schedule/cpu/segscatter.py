@@ -76,6 +76,7 @@ def has_rows(s: Segop[core.SegScatter]) -> bool | str:
 
 
 def are_short(s: Segop[core.SegScatter], _: bool) -> Atom:
+    """The guard of rows so short that lanes are better over the rows."""
     return s.h.op(Op.LT, s.exp.space.widths[-1], i64(SHORT_ROW), base="short")
 
 

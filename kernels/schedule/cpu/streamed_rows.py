@@ -152,6 +152,7 @@ Given = Callable[[Builder, list[Operand]], list[dict[Name, Value]]]
 
 
 def nothing(_b: Builder, rows: list[Operand]) -> list[dict[Name, Value]]:
+    """What is known of each row beforehand: no values."""
     return [{} for _ in rows]
 
 

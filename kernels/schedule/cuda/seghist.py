@@ -263,10 +263,12 @@ def fit_in_shared(s: Turns, _: bool) -> Atom:
 
 
 def turns_in_shared(s: Turns, _: bool) -> None:
+    """The bins of each warp in shared memory, some of them at a time."""
     turns(s, s.size, 1)
 
 
 def turns_in_global(s: Turns, _: bool) -> None:
+    """The bins of each warp in global memory."""
     turns(s, None, WARPS)
 
 
