@@ -253,8 +253,10 @@ def chosen(kernel: Kernel, ranges: Ranges) -> frozenset[str]:
 
 
 def is_short(rhs: kir.Rhs, narrow: set[str]) -> bool:
-    """Whether a value is i32 where those in `narrow` are: a quotient in any case."""
+    """Whether a value is i32 where those in `narrow` are: a quotient in any case, but for constants beyond `LIMIT`."""
     match rhs:
+        case KOp(_, _, args) if any(isinstance(x, Const) and abs(x.value) > LIMIT for x in args):
+            return False
         case KOp(Op.SELECT, _, (_, x, y)):
             return names(x, y) <= narrow
         case KOp(op, _, args):

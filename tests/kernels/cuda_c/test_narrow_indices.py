@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -14,7 +15,7 @@ from soac.ir.machine import CUDA
 from soac.ir.ops import Op
 from soac.ir.polynomials import atom
 from soac.ir.scalar import ScalarFailure, apply
-from soac.ir.types import Prim, i64
+from soac.ir.types import Const, Prim, i64
 from soac.kernels.cuda_c import narrow_indices as narrowing
 from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
 from soac.kernels.cuda_c.narrow_indices import LIMIT, Range, Ranges, fits, narrow_indices
@@ -22,6 +23,7 @@ from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.host import launches
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda
 from soac.kernels.kernel_ir.nodes import Kernel, KLet, KOp, KVar, Operand
+from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.pipeline import Compiled, compile_prog
 from tests.support.emulator.driver import EmulatedDriver, emulated_gpu
@@ -88,6 +90,17 @@ def test_data_stay_what_they_are(compiled: Compiled) -> None:
     assert "1000003ll" in text
     assert "(u32)" in text
     assert "i32" not in cuda_kernel(kernel, wide=True).text
+
+
+def test_constants_of_32_bits_fit() -> None:
+    """Quotients by a number that does not stay of 64 bits."""
+    source = (Path(__file__).parents[2] / "regress" / "wide_constants_beside_indices.soac").read_text("utf-8")
+    compiled = compile_prog(source, "wide.soac", machine=CUDA)
+    made = [narrow_indices(kernel) for kernel in all_ready(compiled.host.kernels, CUDA_PASSES)]
+    assert any(one.bound for one in made)
+    for stm in (stm for one in made for stm in statements(one.kernel.body)):
+        if isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and stm.rhs.prim is Prim.I32:
+            assert all(abs(x.value) < 1 << 31 for x in stm.rhs.args if isinstance(x, Const)), stm
 
 
 @pytest.mark.parametrize("word", ["places", "sums"])
