@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import signal
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -40,6 +38,7 @@ from soac.frontend.compile import compile_text
 from soac.ir.errors import CompileError
 from soac.ir.interpret import Thresholds, prepare
 from soac.ir.machine import Mode
+from tests.support.processes import results
 from tests.support.property.choices import Decide, Drawn, Replayed, shrunk
 from tests.support.property.device import SIZES, check_device, resized
 from tests.support.property.generate import Case, case_of
@@ -236,19 +235,15 @@ def soak(seed: int, programs: int, jobs: int, device: bool, file: Path) -> Progr
     progress = read_progress(file)
     parts = [part for part in range((programs + PART - 1) // PART) if part not in set(progress.done)]
     start, before = time.monotonic(), progress.tally.programs
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool:
-        running = {pool.submit(run_part, seed, part_of(part, programs), device): part for part in parts}
-        for future in as_completed(running):
-            tally, found = future.result()
-            progress.done.append(running[future])
-            progress.tally.add(tally)
-            progress.found += found
-            write_progress(file, progress)
-            rate = (progress.tally.programs - before) / (time.monotonic() - start)
-            print(f"{summary(progress)}, {rate:.1f} programs/s", flush=True)
-            for one in found:
-                print(f"  program {one.number}: {one.path}\n    {one.message[:300]}", flush=True)
+    for k, (tally, found) in results(run_part, [(seed, part_of(part, programs), device) for part in parts], jobs):
+        progress.done.append(parts[k])
+        progress.tally.add(tally)
+        progress.found += found
+        write_progress(file, progress)
+        rate = (progress.tally.programs - before) / (time.monotonic() - start)
+        print(f"{summary(progress)}, {rate:.1f} programs/s", flush=True)
+        for one in found:
+            print(f"  program {one.number}: {one.path}\n    {one.message[:300]}", flush=True)
     return progress
 
 

@@ -7,19 +7,18 @@ tests/regress/. At the end stands what was reached.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from soac.flatten.context.trace import Rule
 from soac.ir.ops import Op
+from tests.support.processes import results
 from tests.support.property.soak import OTHERS
 from tests.support.source_programs.search import SECONDS_TO_SHRINK, Outcome, run
 from tests.support.source_programs.stages import STAGES, Reach
 
-PART = 20
+PART = 80
 
 
 def main() -> int:
@@ -61,9 +60,7 @@ def outcomes(seed: int, parts: list[range], stages: tuple[str, ...], shrink: flo
     if jobs == 1:
         yield from (run(seed, part, stages, shrink) for part in parts)
         return
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), max_tasks_per_child=4) as pool:
-        for future in as_completed([pool.submit(run, seed, part, stages, shrink) for part in parts]):
-            yield future.result()
+    yield from (made for _, made in results(run, [(seed, part, stages, shrink) for part in parts], jobs))
 
 
 def table(reach: Reach) -> str:
