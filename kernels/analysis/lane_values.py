@@ -51,7 +51,7 @@ def of_lanes(op: Op, prim: Prim, values: list[Value]) -> Callable[..., np.ndarra
     if any(v is None for v in values) or not any(isinstance(v, np.ndarray) for v in values):
         return None
     if op is Op.SELECT:
-        return np.where
+        return np.where if prim is not Prim.U64 else None
     if prim is Prim.BOOL:
         return _LOGIC.get(op)
     if prim is not Prim.I64:
