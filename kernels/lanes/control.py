@@ -28,14 +28,11 @@ from ..kernel_ir.nodes import (
     KStm,
     KVar,
     KWhile,
-    LoadTile,
     Operand,
     PeeledThreads,
     Store,
-    StoreTile,
     Threads,
 )
-from ..kernel_ir.traverse import statements
 from ..llvm.convert import convert
 from ..llvm.text import llvm_type, memory_type
 from .index_comparisons import COUNTED, counted_lanes
@@ -395,13 +392,6 @@ def only_copies(loop: Threads) -> bool:
         else isinstance(s, (KLet, Check, BoundsCheck))
         for s in loop.body
     )
-
-
-def walks(loop: Threads) -> bool:
-    """Whether threads go along columns, or over others' elements, in loops of their own, not row by row in tiles."""
-    if not loop.index.prim.is_signed or not any(isinstance(stm, For) for stm in loop.body):
-        return False
-    return not any(isinstance(stm, KWhile | LoadTile | StoreTile) for stm in statements(loop.body))
 
 
 def before_line(e: Lanes, stm: Threads | PeeledThreads) -> str | None:

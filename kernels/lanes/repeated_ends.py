@@ -16,7 +16,7 @@ from ...ir.types import Prim
 from ..analysis.uniformity import Affine
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KVar, PeeledThreads, Store, Threads
-from ..kernel_ir.traverse import all_statements, loaded_arrays, stored_arrays
+from ..kernel_ir.traverse import all_statements, loaded_arrays, statements, stored_arrays
 from ..llvm.text import llvm_type
 from .values import Lanes, Linear, Uniform
 
@@ -41,6 +41,26 @@ def may_repeat(e: Lanes, loop: Threads | PeeledThreads) -> bool:
         and declared.issuperset(stm.var for stm in stms if isinstance(stm, kir.Assign))
         and all(e.facts.of(stm.index) in (Affine(1), Affine(-1)) for stm in stores)
     )
+
+
+def walks(e: Lanes, loop: Threads) -> bool:
+    """Whether threads go along columns, or over others' elements, in loops of their own, not row by row in tiles; nor
+    over elements that this processor does not load under a mask."""
+    if not loop.index.prim.is_signed or not any(isinstance(stm, kir.For) for stm in loop.body):
+        return False
+    return not any(
+        isinstance(stm, kir.KWhile | kir.LoadTile | kir.StoreTile) or (not e.masks and _loads_narrow(e, stm))
+        for stm in statements(loop.body)
+    )
+
+
+def _loads_narrow(e: Lanes, stm: kir.KStm) -> bool:
+    """Whether each lane loads an element of less than 32 bits."""
+    match stm:
+        case kir.KLet(_, kir.KLoad(array, index)):
+            return array.prim.bytes < 4 and e.facts.varies(index)
+        case _:
+            return False
 
 
 def reaching_back(e: Lanes, index: KVar, position: str, bounds: tuple[str, str], body: Callable[[], None]) -> None:

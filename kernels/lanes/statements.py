@@ -67,7 +67,6 @@ from .control import (
     only_copies,
     peeled_loop,
     thread_loop,
-    walks,
     while_loop,
 )
 from .flags import publish, wait_for
@@ -79,7 +78,7 @@ from .linear_division import by_few, divided
 from .memory import atomic, load, load_beside, store
 from .partial_rows import store_some
 from .prefetch import rows_of_a_loop
-from .repeated_ends import may_repeat
+from .repeated_ends import may_repeat, walks
 from .row_scans import row_scan
 from .runs import joined
 from .tiles import load_tile, store_tile
@@ -148,10 +147,11 @@ def statement(e: Lanes, stm: KStm) -> None:
         case KWhile():
             while_loop(e, stm, statements)
         case Threads(index, lo, hi, body):
-            begins, copies = before_line(e, stm), only_copies(stm)
+            begins, copies, again = before_line(e, stm), only_copies(stm), may_repeat(e, stm)
             e.ahead = rows_of_a_loop(e.kernel, stm)
-            again = may_repeat(e, stm)
-            thread_loop(e, index, lo, hi, lambda: statements(e, body), lambda: None, begins, copies, walks(stm), again)
+            thread_loop(
+                e, index, lo, hi, lambda: statements(e, body), lambda: None, begins, copies, walks(e, stm), again
+            )
             e.ahead = {}
         case PeeledThreads(body=body, middle=middle):
             e.ahead = rows_of_a_loop(e.kernel, stm)

@@ -25,9 +25,9 @@ GROUPS, BLOCKS = 4 * 512, 4
 there must be for the cores to share."""
 MANY = 16
 """Blocks whose work 64 elements may be, that cores can share."""
-ENOUGH = 1024
-"""Elements from which blocks of 64 of them are enough for all cores, however long each takes: several groups of lanes
-run at once there."""
+ENOUGH, ENOUGH_ROWS = 16, 8
+"""Blocks of up to 64 elements, of one row or of several, that are enough for all cores, however long each takes:
+several groups of lanes run at once there, and the last of a row reaches back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,8 @@ def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc, 
         widths = (*widths[:-2], h.ceil_div(widths[-2], lanes.rows), widths[-1])
     length: Atom = i64(lanes.chunk)
     if lanes.chunk == LANES:
-        many = h.op(Op.GE, h.product(space.widths), i64(ENOUGH), base="many")
+        blocks = h.op(Op.MUL, h.product(widths[:-1]), h.ceil_div(widths[-1], 64))
+        many = h.op(Op.GE, blocks, i64(ENOUGH_ROWS if len(space.dims) > 1 else ENOUGH), base="many")
         length = h.choice(many, i64(64), length, "chunk")
     if lanes.wide:
         many = h.op(Op.GE, widths[-1], i64(BLOCKS * lanes.wide), base="many")

@@ -11,15 +11,18 @@ from numpy.typing import NDArray
 
 import soac
 from soac.ir.core import Level
+from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
 from soac.kernels.devices.cpu import build
 from soac.kernels.kernel_ir.nodes import (
     Assign,
     Declare,
+    For,
     KArray,
     Kernel,
     KLet,
     KLoad,
+    KOp,
     KVar,
     Operand,
     Space,
@@ -38,10 +41,16 @@ X, Y, AT = (
 )
 
 
-def text_of(*stms: Any, hi: Operand = N, over: tuple[tuple[KArray, KArray], ...] = (), masks: bool = False) -> str:
+def text_of(
+    *stms: Any,
+    hi: Operand = N,
+    over: tuple[tuple[KArray, KArray], ...] = (),
+    masks: bool = False,
+    arrays: tuple[KArray, ...] = (AT, X, Y),
+) -> str:
     """A kernel of one loop, lanes 8 x 2."""
     loop = Threads(INDEX, i64(0), hi, stms)
-    kernel = Kernel("k", KVar("b", Prim.I64), (AT, X, Y), (N,), (loop,), (), Level.BLOCK, over=over)
+    kernel = Kernel("k", KVar("b", Prim.I64), arrays, (N,), (loop,), (), Level.BLOCK, over=over)
     return emit((choose_lanes(kernel, LaneSettings(width=8, unroll=2)),), target=Abilities(masks=masks))
 
 
@@ -69,6 +78,18 @@ def test_threads_that_must_not_run_twice() -> None:
     assert reaches_back(text_of(Declare(total, Const(Prim.F32, 0.0)), *copied, Assign(total, V)))
 
 
+@pytest.mark.parametrize(("prim", "several"), [(Prim.F32, True), (Prim.U8, False)])
+def test_what_is_not_loaded_under_masks_goes_by_vectors(prim: Prim, several: bool) -> None:
+    """Loops along columns have what is left as one group under a mask, so that memory is gone over once."""
+    x, y, v = KArray("x", prim, Space.GLOBAL), KArray("y", prim, Space.GLOBAL), KVar("v", prim)
+    k, at = KVar("k", Prim.I64), KVar("at", Prim.I64)
+    column = KLet(at, KOp(Op.ADD, Prim.I64, (INDEX, k))), KLet(v, KLoad(x, at)), Store(y, INDEX, v)
+    text = text_of(For(k, i64(9), column), arrays=(x, y))
+    assert ("several" in text) == several
+    assert reaches_back(text)
+    assert "several" in text_of(For(k, i64(9), column), arrays=(x, y), masks=True)
+
+
 PROGRAM = """
 entry add [n][m] (a: [n][m]t) (v: [m]t): [n][m]t = map (\\row -> map2 (+) row v) a
 entry turn [n][m] (a: [n][m]t) (_v: [m]t): [n][m]t = map (\\row -> copy row[::-1]) a
@@ -77,6 +98,8 @@ entry pad [n][m] (a: [n][m]t) (v: [m]t): [n][]t =
   tabulate_2d n (m + 3) (\\i j -> if i >= 1 && j >= 1 && j <= m then a[i, j-1] + v[j-1] else 7)
 entry clamp [n][m] (a: [n][m]t) (_v: [m]t): [n][m]t =
   tabulate_2d n m (\\i j -> t.max a[i, i64.max 0 (j-1)] a[i, i64.min (m-1) (j+1)])
+entry windows [n][m] (a: [n][m]t) (_v: [m]t): [n][m]t =
+  tabulate_2d n m (\\i j -> loop s = 0 for k < n do s * 2 + a[i, (j + k) % m] - a[k, j])
 entry columns [n][m] (a: [n][m]t) (_v: [m]t): [n][m]t = transpose (map (scan (+) 0) (transpose a))
 """
 TYPES = {"i8": np.int8, "f16": np.float16, "f32": np.float32, "i64": np.int64}
@@ -94,12 +117,20 @@ def clamped(a: Array, _v: Array) -> Array:
     return np.fmax(ends[:, :-2], ends[:, 2:])
 
 
+def windows(a: Array, _v: Array) -> Array:
+    s = np.zeros_like(a)
+    for k in range(len(a)):
+        s = s * a.dtype.type(2) + np.roll(a, -k, 1) - a[k]
+    return s
+
+
 PEERS: dict[str, Callable[[Array, Array], Array]] = {
     "add": lambda a, v: a + v,
     "turn": lambda a, _: a[:, ::-1],
     "rotate": lambda a, _: np.roll(a, -1, 1),
     "pad": padded,
     "clamp": clamped,
+    "windows": windows,
     "columns": lambda a, _: np.cumsum(a, 0, a.dtype),
 }
 

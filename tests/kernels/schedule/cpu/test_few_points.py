@@ -10,7 +10,7 @@ from soac.frontend.compile import compile_text
 from soac.ir.machine import CPU, Mode
 from soac.kernels.host_ir.nodes import show_host
 from soac.kernels.lower import lower
-from soac.kernels.schedule.cpu.lanes_kernel import chunk_length
+from soac.kernels.schedule.cpu.lanes_kernel import ENOUGH_ROWS, chunk_length
 from soac.pipeline import compile_core
 from soac.reports.schedules import schedules_of
 
@@ -94,6 +94,29 @@ def test_blocks_of_a_group() -> None:
                 for _ in range(9):
                     y = np.exp(-(y * y)) - xs * np.float32(j)
         np.testing.assert_allclose(program.main(5, xs), y, rtol=1e-3)
+
+
+OF_ROWS = """
+entry rows [m][n] (xs: [m][n]f32) (s: [m]f32): [m][n]f32 =
+  tabulate_2d m n (\\i j -> loop y = s[i] for k < 5 do
+    loop y for l < k do (loop y for _r < 9 do f32.exp (-(y * y)) - xs[i, j] * f32.i64 l))
+"""
+
+
+def test_rows_are_blocks_enough() -> None:
+    """Where rows are blocks for all cores a block has 64 points of its row, the last group of which reaches back."""
+    assert f"{ENOUGH_ROWS}i64" in show_host(
+        lower(compile_core(compile_text(OF_ROWS, "f.soac"), Mode.INCREMENTAL, CPU).flat)
+    )
+    program = soac.compile(OF_ROWS)
+    for m, n in ((ENOUGH_ROWS - 1, 17), (ENOUGH_ROWS, 17), (ENOUGH_ROWS, 0), (0, 17), (ENOUGH_ROWS, 81)):
+        xs, s = np.linspace(0, 1, m * n, dtype=np.float32).reshape(m, n), np.linspace(1, 2, m, dtype=np.float32)
+        wanted = np.repeat(s[:, None], n, 1)
+        for k in range(5):
+            for step in range(k):
+                for _ in range(9):
+                    wanted = np.exp(-(wanted * wanted)) - xs * np.float32(step)
+        np.testing.assert_allclose(program.rows(xs, s), wanted, rtol=1e-3)
 
 
 SIZED = LOOPS.replace("main [n]", "main").replace("[n]", "[1024]")
