@@ -8,7 +8,8 @@ the longest walk. What a turn computes must be little, as on lanes that is nearl
 No walk is a loop of counted turns whose addresses wait for what the turn before has loaded, and a search that halves
 what it looks through: lanes take as many turns there, and wait for many loads at once, where a processor guesses each
 step. But one that stores at places which its own values say is one (counts of a row, a stack, a row that is permuted):
-lanes store one by one there. Beside walks there may be loops that copy or fill.
+lanes store one by one there. Beside walks there may be loops that copy or fill, with a quotient for each element;
+inside of one, loops of counted turns along a row that it has found.
 
 Integers that are divided in turn by others until a remainder ends the loop (trial division) are as elements that are
 gathered: lanes divide little faster than one by one, and a processor divides for several turns at once. But where
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from ...ir.ops import DIVISIONS, Op
+from ...ir.ops import DIVISIONS, EXPENSES, Expense, Op, can_fail
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import For, KIf, KLet, KLoad, KOp, KStm, KVar, KWhile, Operand
@@ -39,6 +40,8 @@ WIDE = 64
 """Integers of as many bits are divided one by one on lanes, too."""
 QUOTIENT = 4
 """Operations that take as long as a quotient of floats, of which lanes compute several in the time of one."""
+FUNCTION = 24
+"""Operations that take as long as an elementary function, which lanes compute for all at once."""
 REMAINDERS = (Op.MOD, Op.REM)
 HALVING = (Op.DIV, Op.QUOT, Op.SHR, Op.USHR)
 
@@ -51,15 +54,32 @@ def walks(body: tuple[KStm, ...], facts: Facts) -> bool:
     loaded = depending(stms, loaded_names(stms))
     rare = _rare_branches(stms)
     loops = [stm for stm in _usual(body, rare) if isinstance(stm, For | KWhile)]
-    found = [_is_walk(loop, loaded, rare, facts) for loop in loops]
-    return any(found) and all(one or _only_moves(loop) for one, loop in zip(found, loops, strict=True))
-
-
-def _only_moves(loop: For | KWhile) -> bool:
-    """Whether a loop of counted turns copies or fills, and computes nothing but addresses."""
-    return isinstance(loop, For) and all(
-        isinstance(stm, KLet | kir.Store) and _weight(stm, BRANCH) == 0 for stm in statements(loop.body)
+    found = [loop for loop in loops if _is_walk(loop, loaded, rare, facts)]
+    inside = {id(stm) for loop in found for stms in children(loop) for stm in statements(stms)}
+    return bool(found) and all(
+        loop in found or _stores_each(loop) or (id(loop) in inside and _goes_along(loop, loaded)) for loop in loops
     )
+
+
+def _stores_each(loop: For | KWhile) -> bool:
+    """Whether a loop of counted turns copies or fills, and computes little but addresses: a quotient for each store."""
+    stms = tuple(statements(loop.body)) if isinstance(loop, For) else ()
+    stores = sum(isinstance(stm, kir.Store) for stm in stms)
+    return all(isinstance(stm, KLet | kir.Store) for stm in stms) and _sum(stms) <= QUOTIENT * stores
+
+
+def _goes_along(loop: For | KWhile, loaded: frozenset[str]) -> bool:
+    """Whether a loop of counted turns inside of a walk goes along a row at a place that the walk has loaded: one by
+    one, its elements are side by side."""
+    if not isinstance(loop, For):
+        return False
+    body = tuple(statements(loop.body))
+    gathers = [name for stm in body for name in _address(stm) if name in loaded]
+    return _sum(body) <= MOST_EACH * len(gathers)
+
+
+def _sum(body: Iterable[KStm]) -> int:
+    return sum(_weight(stm, BRANCH) for stm in body)
 
 
 def _rare_branches(stms: Iterable[KStm]) -> dict[str, int]:
@@ -181,11 +201,20 @@ def _is_plain(stm: KStm) -> bool:
         ):
             return True
         case _:
-            return _divides(stm) or is_harmless(stm)
+            return _divides(stm) or _calls(stm) or is_harmless(stm)
 
 
 def _divides(stm: KStm) -> bool:
     return isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and stm.rhs.op in DIVISIONS
+
+
+def _calls(stm: KStm) -> bool:
+    """Whether a statement computes a function of several instructions that cannot fail."""
+    match stm:
+        case KLet(_, KOp(op, prim, _)):
+            return EXPENSES[op] in (Expense.FEW, Expense.CALL) and not can_fail(op, prim)
+        case _:
+            return False
 
 
 def _weight(stm: KStm, branch: int) -> int:
@@ -196,6 +225,8 @@ def _weight(stm: KStm, branch: int) -> int:
             return 1 if all(map(is_harmless, statements((*then, *orelse)))) else branch
         case KLet(_, KOp(op, prim, _, False)) if op in DIVISIONS:
             return QUOTIENT if prim.is_float else 1 if prim.bits == WIDE else MOST
+        case KLet(_, KOp(op)) if EXPENSES[op] is Expense.CALL:
+            return FUNCTION
         case KLet(_, KOp(_, _, _, exact)):
             return 0 if exact else 1
         case KLet(_, kir.KConvert(source, target)):
