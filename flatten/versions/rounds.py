@@ -19,7 +19,7 @@ a short row costs what `ROW` elements do. Elements that are mapped as they lie h
 
 A launch cannot be stopped: so the host comes between after k rounds, which go through `BATCH` elements, or `COPIES`
 times what the batch copies, where a round counts as `LEAST` at least. The rounds of loops inside have bounds before the
-loop, and all of those in one round go through fewer than `TURNS`.
+loop, and all of those in one round go through fewer than `TURNS`. A round of a loop of scalars counts as `SCALARS`.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ from ...ir.core import (
     SegMap,
     SegOp,
     SegScatter,
+    Soac,
     Stm,
     Update,
     WhileLoop,
@@ -54,7 +55,7 @@ from ...ir.core import (
 from ...ir.machine import ROUNDS, Mode
 from ...ir.ops import Op
 from ...ir.records import dataclass
-from ...ir.traverse import all_exps, bodies, bound_in_body, free_names
+from ...ir.traverse import all_exps, all_stms, bodies, bound_in_body, free_names
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scalar
 from ..aliasing.classes import made_of, overwritten_in
 from ..context.found_sizes import own_sizes
@@ -81,9 +82,10 @@ BATCH = 1 << 20
 COPIES = 64
 TURNS = 1 << 25
 LEAST = 32
+SCALARS = 4
 """Of elements: what the rounds of a batch have together, which is about a millisecond, but for each element that the
 batch copies before it overwrites it that many; what all loops of a round may have, which is some tens of milliseconds;
-what a round costs beside them."""
+what a round costs beside them; what a round of a loop of scalars does."""
 SHORT, ROW = 8, 64
 """Rows of fewer elements are short, and what one costs."""
 PASSES = 4
@@ -216,20 +218,62 @@ def _as_i64(flow: Flow, prim: Prim, atom: Atom) -> Atom:
 # ---- how many rounds -----------------------------------------------------------------------------------------------
 
 
-def _counts(flow: Flow, loop: Loop) -> tuple[Atom, ...] | None:
-    """Bounds whose product is no less than the rounds of the loops inside of one; None where they are not known before
-    it, or i64 does not hold them."""
-    loops = (loop, *(exp for exp in all_exps(loop.body) if isinstance(exp, Loop)))
-    inner = [one.form for one in loops[1:]]
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Bounds of the rounds of loops inside of one: `product` has those of loops around arrays, an item of `scalars`
+    those of a loop of scalars and the loops in it."""
+
+    product: tuple[Atom, ...]
+    scalars: tuple[tuple[Atom, ...], ...]
+
+
+def _counts(flow: Flow, loop: Loop) -> Counts | None:
+    """Bounds for the loops inside of one; None where they are not known before it, or i64 does not hold them."""
     known = frozenset(free_names(loop))
     bounds = bounds_in(flow, loop.body, lambda a: isinstance(a, Const) or a.name in known, loop)
-    forms = [form for form in inner if isinstance(form, ForLoop)]
-    found = tuple(count for form in forms if (count := bounds.most(form.bound)) is not None)
-    counted = len(found) == len(inner) and not (isinstance(loop.form, ForLoop) and loop.form.prim is Prim.U64)
-    return found if counted else None
+
+    def bound(one: Loop) -> Atom | None:
+        return bounds.most(one.form.bound) if isinstance(one.form, ForLoop) else None
+
+    loops = [exp for exp in all_exps(loop.body) if isinstance(exp, Loop)]
+    if None in map(bound, loops) or (isinstance(loop.form, ForLoop) and loop.form.prim is Prim.U64):
+        return None
+    nests = [(one, *(exp for exp in all_exps(one.body) if isinstance(exp, Loop))) for one in _scalar_loops(loop.body)]
+    apart = {id(one) for nest in nests for one in nest}
+    around = [one for one in loops if id(one) not in apart]
+    return Counts(tuple(filter(None, map(bound, around))), tuple(tuple(filter(None, map(bound, n))) for n in nests))
 
 
-def _room(flow: Flow, rounds: Rounds, batches: Batches, counts: tuple[Atom, ...]) -> Atom:
+def _scalar_loops(body: Body) -> Iterator[Loop]:
+    """The outermost loops, but for those in functions of SOACs, that make no arrays: they store elements at most."""
+    for stm in body.stms:
+        if isinstance(stm.exp, Loop) and all(map(_is_scalar, all_stms(stm.exp.body))):
+            yield stm.exp
+        elif not isinstance(stm.exp, Soac):
+            for inner in bodies(stm.exp):
+                yield from _scalar_loops(inner)
+
+
+def _is_scalar(stm: Stm) -> bool:
+    match stm.exp:
+        case Update(dims=dims):
+            return all(isinstance(dim, Fix) for dim in dims)
+        case Loop() | If():
+            return True
+        case exp:
+            return not isinstance(exp, Soac) and not any(p.type.shape for p in stm.pat)
+
+
+def _times(flow: Flow, steps: Atom, counts: tuple[Atom, ...]) -> Atom:
+    """The product, TURNS at most."""
+    for bound in counts:
+        count = flow.op("count", Op.MAX, bound, i64(1))
+        count = flow.op("count", Op.MIN, count, i64(TURNS))
+        steps = flow.op("steps", Op.MIN, flow.op("steps", Op.MUL, steps, count), i64(TURNS))
+    return steps
+
+
+def _room(flow: Flow, rounds: Rounds, batches: Batches, counts: Counts) -> Atom:
     """By how many elements the largest array that a round makes and a quarter of the work of a segop are below the
     limit; negative if they do not fit, or if a round has too many rounds of other loops. Binds how many rounds a batch
     has at most."""
@@ -243,10 +287,9 @@ def _room(flow: Flow, rounds: Rounds, batches: Batches, counts: tuple[Atom, ...]
     widest = folded(flow, Op.MAX, (flow.op("steps", Op.QUOT, steps, i64(PASSES)), *arrays))
     room = flow.op("room", Op.SUB, i64(limit), widest)
     steps = folded(flow, Op.MAX, (i64(LEAST), steps, widest))
-    for bound in counts:
-        count = flow.op("count", Op.MAX, bound, i64(1))
-        count = flow.op("count", Op.MIN, count, i64(TURNS))
-        steps = flow.op("steps", Op.MIN, flow.op("steps", Op.MUL, steps, count), i64(TURNS))
+    for scalars in counts.scalars:
+        steps = flow.op("steps", Op.ADD, steps, _times(flow, i64(SCALARS), scalars))
+    steps = _times(flow, steps, counts.product)
     is_short = flow.op("is_short", Op.LT, steps, i64(TURNS))
     overwritten = overwritten_in(batches.loop.body)
     copied = (p.type.shape for p in batches.loop.params if p.name in overwritten)

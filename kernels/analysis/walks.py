@@ -29,10 +29,11 @@ from ..kernel_ir.traverse import assigned, children, names, statements
 from .speculation import is_harmless
 from .uniformity import Facts, Varying, depending, loaded_names
 
-MOST = 100
+MOST = 150
 """Statements of a thread."""
-MOST_EACH, MOST_SCATTERED = 12, 4
-"""Operations in a turn of a walk for each element that it gathers; or gathers and scatters, turns being counted."""
+MOST_EACH, MOST_AHEAD, MOST_SCATTERED = 12, 24, 4
+"""Operations in a turn of a walk for each element that it gathers; where a condition ends it and no address waits for
+what a turn has loaded, so that the processor goes ahead; or gathers and scatters, turns being counted."""
 BRANCH = 8
 """A branch that lanes would mask counts as this many operations: the processor has to guess it. One in a loop that ends
 when it may is mostly a part of its condition, and guessed with it."""
@@ -123,6 +124,8 @@ def _is_walk(loop: For | KWhile, loaded: frozenset[str], rare: Mapping[str, int]
             anywhere = loaded | depending(body, assigned(body))
             goes_on = facts.varies(cond) and not _halves(body, addresses)
             tried = _tried(body, cond, tuple(stm for stms in children(loop) for stm in statements(stms)))
+            if addresses and depending(body, loaded_names(body)).isdisjoint(addresses):
+                most = MOST_AHEAD
         case _:
             return False
     gathers = sum(name in anywhere for name in addresses) + len(tried)

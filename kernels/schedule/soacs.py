@@ -25,7 +25,8 @@ from .array_values import copy_into, owned, shape_of, stored
 from .kernel_builder import ZERO, ArrayRef, Builder, Mode, NotLowerable, Operand, Value, scalar
 from .queries import array_origins, made_in_turns
 from .statements import gen_body, new_array, next_values
-from .turns import Turns, making, reading, take_turns, turn_over
+from .turns import InPlace, Slot, making, reading, take_turns, turn_over
+from .updates_in_place import is_remade_in_place
 
 
 def gen_soac(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:
@@ -244,14 +245,16 @@ def only_scalars(values: Iterable[Value]) -> list[Operand]:
     return [v for v in values if isinstance(v, (KVar, Const))]
 
 
-def accumulators(b: Builder, red: Reduction, mode: Mode) -> Iterator[Value | Turns]:
+def accumulators(b: Builder, red: Reduction, mode: Mode) -> Iterator[Slot]:
     """What a reduction accumulates in, holding the neutral values: mutable variables, and memory of the thread or
-    block; arrays that the operator makes anew in a block take turns, as those of loops do."""
+    block; arrays that the operator makes anew are made where they are, or in a block take turns, as those of loops."""
     left = red.op.params[: len(red.neutral)]
     origins = made_in_turns(red.op.body, left) if mode is Mode.BLOCK else {}
-    for neutral, result in zip(map(b.atom, red.neutral), red.op.body.result, strict=True):
+    for param, neutral, result in zip(left, map(b.atom, red.neutral), red.op.body.result, strict=True):
         made = origins.get(result.name) if isinstance(result, Var) else None
-        if made is not None:
+        if isinstance(result, Var) and param.type.shape and is_remade_in_place(b, red.op.body, param, result):
+            yield InPlace(stored(b, neutral, "acc", mode), result.name)
+        elif made is not None:
             origins = {name: origin for name, origin in origins.items() if origin != made}
             yield take_turns(b, made, "acc", neutral, mode)
         elif shape_of(neutral):

@@ -39,8 +39,8 @@ from .kernel_builder import (
     scalar,
 )
 from .queries import made_anew, made_here, made_in_turns
-from .turns import Turns, making, reading, take_turns, turn_over
-from .updates_in_place import made_in_parts, make_in_part
+from .turns import InPlace, Slot, making, reading, take_turns, turn_over
+from .updates_in_place import is_remade_in_place, made_in_parts, make_in_part
 
 OPERATIONS = frozenset(op.value for op in Op)
 
@@ -370,12 +370,12 @@ def assign(b: Builder, target: Value, value: Value, mode: Mode) -> None:
 
 def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, ...]:
     """Scalar parameters become mutable variables. An array parameter that a block makes anew in each iteration has two
-    halves that take turns; any other has one buffer, which the body's result is copied into unless the body has updated
-    it in place. The buffer is the initial value itself where the loop overwrites that."""
+    halves that take turns, unless it is made where it is; any other has one buffer, which the body's result is copied
+    into unless the body has updated it in place: the initial value itself where the loop overwrites that."""
     own = {p.name for p in exp.params}
     origins = made_in_turns(exp.body, exp.params) if mode is Mode.BLOCK or turns_are_alike(b, exp) else {}
     taken = taken_over(exp)
-    slots: list[Value | Turns] = []
+    slots: list[Slot] = []
     kept = dict[Name, ArrayRef]()
     for k, (param, init, bound, result) in enumerate(zip(exp.params, exp.inits, stm.pat, exp.body.result, strict=True)):
         if not param.type.shape:
@@ -390,6 +390,8 @@ def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, .
             kept[result.name] = b.registers(param.name.base, param.type)
             copy_into(b, kept[result.name], b.atom(init), mode)
             slots.append(kept[result.name])
+        elif isinstance(result, Var) and is_remade_in_place(b, exp.body, param, result):
+            slots.append(InPlace(loop_buffer(b, bound.name, param, b.atom(init), k in taken, mode), result.name))
         elif made is None:
             slots.append(loop_buffer(b, bound.name, param, b.atom(init), k in taken, mode))
         else:

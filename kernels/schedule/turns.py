@@ -1,4 +1,5 @@
-"""Buffers of two halves: what an iteration of a loop makes anew goes where the last iteration's does not lie."""
+"""Buffers of what iterations make anew: of two halves, of which one has the last iteration's values, or of one, where a
+map reads of these only the elements that it overwrites."""
 
 from __future__ import annotations
 
@@ -23,6 +24,17 @@ class Turns:
     made: Name
 
 
+@dataclass(frozen=True, slots=True)
+class InPlace:
+    """The buffer of an array parameter, which the statement that binds `made` overwrites."""
+
+    buffer: ArrayRef
+    made: Name
+
+
+Slot = Value | Turns | InPlace
+"""Where a parameter is: a variable, memory that results are copied into, or that they are made in."""
+
 APART = 1024  # bytes
 
 
@@ -39,24 +51,30 @@ def take_turns(b: Builder, made: Name, base: str, init: Value, mode: Mode) -> Tu
     return Turns(first, distance, b.declare("turn", ZERO), made)
 
 
-def reading(b: Builder, slot: Value | Turns) -> Value:
+def reading(b: Builder, slot: Slot) -> Value:
     """The value that a parameter has now."""
     match slot:
         case Turns(first, distance, turn):
             return replace(first, offset=b.mul(b.copy(turn), distance))
+        case InPlace(buffer):
+            return buffer
         case KVar():
             return b.copy(slot)
         case _:
             return slot
 
 
-def making(b: Builder, slot: Value | Turns) -> Value:
+def making(b: Builder, slot: Slot) -> Value:
     """Where the next value of a parameter belongs."""
-    if not isinstance(slot, Turns):
-        return slot
-    half = replace(slot.first, offset=b.mul(other(b, slot), slot.distance))
-    b.destinations[slot.made] = half
-    return half
+    match slot:
+        case Turns(first, distance, _, made):
+            place = replace(first, offset=b.mul(other(b, slot), distance))
+        case InPlace(place, made):
+            pass
+        case _:
+            return slot
+    b.destinations[made] = place
+    return place
 
 
 def other(b: Builder, slot: Turns) -> Operand:
@@ -64,7 +82,7 @@ def other(b: Builder, slot: Turns) -> Operand:
     return b.sub(ONE, b.copy(slot.turn))
 
 
-def turn_over(b: Builder, slot: Value | Turns) -> None:
+def turn_over(b: Builder, slot: Slot) -> None:
     """At the end of an iteration: the next one reads what this one has made."""
     if isinstance(slot, Turns):
         b.emit(kir.Assign(slot.turn, other(b, slot)))

@@ -3,7 +3,9 @@
     let ys = map (map f) .. in a with [s :+ n, u :+ m] <- ys        ys is the part of a
 
 That is so where the maps see of `a` only the element that they overwrite, or places that are not in the part
-(`flatten/aliasing/regions.py`).
+(`flatten/aliasing/regions.py`). So are the next values of what a loop carries, or a reduction:
+
+    loop a = .. do let ys = map (\\x .. -> ..) a .. in ys        ys is a
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from ...flatten.aliasing.regions import Defined, is_plain, part_of, reads_only_o
 from ...flatten.context.segop_bodies import element_of
 from ...ir import core
 from ...ir.basic import is_iota
-from ...ir.core import Body, SegSpace, Slice, Stm
+from ...ir.core import Body, Param, SegSpace, Slice, Stm
 from ...ir.traverse import free_in_stm
-from ...ir.types import Atom, Name, Var
+from ...ir.types import Atom, Name, Var, i64
 from ..kernel_ir.nodes import Space
 from .array_values import sliced
 from .kernel_builder import ArrayRef, Builder, ReplicateRef
@@ -78,6 +80,29 @@ def _sees_only_own(b: Builder, stm: Stm, update: core.Update, target: ArrayRef) 
         for made, source in aliases(one):
             sharing.link(made, source)
     return reads_only_own(body, update.array, part, sharing, defined)
+
+
+def is_remade_in_place(b: Builder, body: Body, array: Param, result: Atom) -> bool:
+    """Whether maps make the next value of what a body is carried, and may do so where it is: they read of it only the
+    elements that they overwrite, and nothing but scalars is made of it before, nor anything after."""
+    k = next((k for k, stm in enumerate(body.stms) if result in [Var(p.name) for p in stm.pat]), None)
+    if k is None or not isinstance(body.stms[k].exp, core.Screma) or body.result.count(result) != 1:
+        return False
+    before, stm, after = body.stms[:k], body.stms[k], body.stms[k + 1 :]
+    users = [one for one in (*before, *after) if array.name in free_in_stm(one)]
+    if Var(array.name) in body.result or any(one in after or any(p.type.shape for p in one.pat) for one in users):
+        return False
+    defined = {**b.defined, **{p.name: one for one in before for p in one.pat}}
+    nest = _nest(stm, defined, b.scope.iotas)
+    if nest is None or len(nest[0].dims) != len(array.type.shape):
+        return False
+    space, inner = nest
+    part = part_of(tuple(Slice(i64(0), width, i64(1)) for width in array.type.shape), space, defined)
+    sharing = Sharing()
+    for one in inner.stms:
+        for made, source in aliases(one):
+            sharing.link(made, source)
+    return part is not None and reads_only_own(inner, array.name, part, sharing, defined)
 
 
 def _nest(stm: Stm, outside: Defined, iotas: Mapping[Name, core.Iota]) -> tuple[SegSpace, Body] | None:

@@ -231,6 +231,24 @@ def test_a_loop_in_batches_is_stopped(many: soac.Program, entry: str) -> None:
             many.trace(entry, [np.int32((1 << 31) - 1), np.zeros(n, np.int64)])
 
 
+def test_rounds_of_loops_of_scalars_count_by_themselves() -> None:
+    """So many for each of 600 points are not as many rounds over all of these, nor rounds of each other."""
+    step = "loop x for i < m do let k = i64.u32 (x[i % n] % 7) in x with [i % n] = x[k % n] * 5 + u32.i64 (i + r)"
+    text = f"""
+    entry main (n: i64) (t: i64) (m: i64): [t][n]u32 =
+      (loop (x, out) = (map u32.i64 (iota n), replicate t (replicate n 0)) for r < t do
+        let x = {step}
+        let y = map (* 3) x
+        let x = {step}
+        in (x, out with [r] = map2 (-) x y)).1
+    """
+    program = soac.compile(text)
+    expected, _ = interpret(program.compiled.core, "main", [np.int64(8), np.int64(20), np.int64(30)])
+    np.testing.assert_array_equal(program.call("main", [np.int64(8), np.int64(20), np.int64(30)])[0], expected[0])
+    for m, fits in ((1 << 16, True), (1 << 22, False)):
+        assert program.trace("main", [np.int64(600), np.int64(1), np.int64(m)])[1][-1][2] == fits
+
+
 def test_rounds_of_many_rounds_are_the_hosts(many: soac.Program) -> None:
     """A launch cannot be stopped."""
     for k, n, fits in ((1 << 15, 1 << 10, False), ((1 << 15) - 1, 1 << 10, True), (1 << 20, 0, False), (-3, 9, True)):

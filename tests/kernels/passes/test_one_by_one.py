@@ -79,6 +79,11 @@ TAKEN = {
     "Euler's totients": """entry f [n] (xs: [n]i32) =
        map (\\x -> (loop (x, t, d) = (x, x, 2) while d * d <= x do
          if x % d != 0 then (x, t, d + 1) else (loop y = x / d while y % d == 0 do y / d, t - t / d, d + 1)).1) xs""",
+    "a line of sight": """entry f [n][m] (z: [m][m]f32) (ps: [n]f32) (dy: [n]f32) (dx: [n]f32): [n]i32 =
+       map3 (\\p dy dx -> (loop (k, ok) = (1i32, true) while ok && k < 1000 do
+         let t = f32.i32 k / 1000
+         let (y, x) = (i32.f32 (p + t * dy + 0.5), i32.f32 (p + t * dx + 0.5))
+         in (k + 1, z[y, x] <= p + t * (dy - dx))).0) ps dy dx""",
     "counts of a row": """entry f [n][m] (xs: [n][m]i32): [n][16]i32 =
        map (\\row -> loop h = replicate 16 0 for x in row do h with [x] = h[x] + 1) xs""",
     "a permuted row": """entry f [n] (xs: [n][32]u8) (seeds: [n]u32) =
@@ -110,6 +115,11 @@ LEFT = {
     "the address is carried": walk(start="s = 0", step="at[s]"),
     "all rows are as long": walk(bound="len", step="s + xs[at[i * len + q]]"),
     "the next row is one longer": walk(bound="i", step="s + xs[i + q]"),
+    "a ray that what it meets slows down": """entry f [n][m] (z: [m]f32) (ps: [n]f32) (dy: [n]f32) (dx: [n]f32) =
+       map3 (\\p dy dx -> (loop (t, d) = (0f32, p) while t < 100 && d > 0.01 do
+         let t = t + d * 0.3 + 0.01
+         let (y, x) = (p * 0.5 - t * dy + t * t * 0.1, p + t * dx)
+         in (t, y - z[i64.f32 (x * 0.5 + 0.5 * y)] * dy)).0) ps dy dx""",
     "a column": walk(step="s + xs[q * n + i]"),
     "a search": """entry f [n][m] (xs: [n]f32) (ys: [m]f32) =
        map (\\y -> (loop (a, b) = (0, n) while a < b do

@@ -61,6 +61,38 @@ def test_updates(name: str) -> None:
         assert trace_program(program.compiled, "main", args, {}, TraceSettings(threads=8, warp=4)).is_clean
 
 
+CARRIED = {
+    "own": ("(map2 (\\x y -> x * 2 + y + z) a r, c, z + r[0])", 0),
+    "its first": ("let s = a[0] in (map2 (\\x y -> x * s + y) a r, c, z + s)", 0),
+    "two": ("(map2 (-) a r, map3 (\\x y u -> x * z + y * u) c a r, z + 1)", 0),
+    "crosswise": ("(map3 (\\x y u -> x * 2 + y - u) a c r, map2 (\\x y -> x - y * z) a c, z + 1)", 0),
+    "exchanged": ("(map2 (\\x y -> x - y * z) c r, map2 (\\x y -> x * 2 + y) a r, z + r[0])", 0),
+    "neighbours": ("(map2 (\\i y -> a[i32.max 0 (i - 1)] * 2 + y) (map i32.i64 (iota m)) r, c, z + r[0])", 1),
+    "backwards": ("(map2 (\\x y -> x * 2 + y) (reverse a) r, c, z + r[0])", 1),
+    "used later": ("let ys = map2 (\\x y -> x * 2 + y) a r in (ys, c, z + ys[0] * a[0])", 1),
+    "both": ("let ys = map2 (\\x y -> x * 2 + y) a r in (ys, a, z + r[0])", 2),
+    "twice": ("let ys = map2 (\\x y -> x * 2 + y) a r in (ys, ys, z + r[0])", 2),
+}
+"""A round of a loop over the rows of a matrix, and how many arrays lanes make beside the results."""
+
+
+@pytest.mark.parametrize("name", CARRIED)
+def test_what_loops_carry(name: str) -> None:
+    step, made = CARRIED[name]
+    text = (
+        "entry main [b][n][m] (rss: [b][n][m]i32): ([b][m]i32, [b][m]i32, [b]i32) = unzip3 (#[sequential_inner] map "
+        f"(\\rs -> loop (a, c, z) = (rs[0], rs[1], 1) for k < n do let r = rs[k] in {step}) rss)"
+    )
+    program = soac.compile(text)
+    (by_lanes,) = [kernel for kernel in program.compiled.host.kernels if kernel.name == "main_ys_1"]
+    assert sum(isinstance(stm, Alloc) for stm in statements(by_lanes.body)) == made
+    for b, n, m in ((1, 2, 1), (2, 3, 17), (9, 8, 40), (40, 4, 3), (0, 2, 5)):
+        args = [np.random.default_rng(n).integers(-9, 9, (b, n, m), dtype=np.int32)]
+        expected, _ = interpret(program.compiled.core, "main", args)
+        for one, other in zip(program.call("main", args), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
 TWO = {
     "both": ("map2 (map2 (\\x y -> (x + y * 3, y - x * k))) a c", 0),
     "one of them turned": ("map3 (map3 (\\x y z -> (x + y * 3, y - x * z))) a c (transpose c)", 1),

@@ -1,9 +1,9 @@
 """The smaller and the larger of two floats, as the target has them.
 
 Kernels call LLVM's `minimumnum` and `maximumnum`, which its passes fold and vectorise, and which its code generator for
-x86 makes six instructions of. So before its passes each becomes five (`written_out`), or one with a constant, or behind
-them one, `vrange`, where the processor has AVX-512 (`by_range`); other targets have an instruction that LLVM knows. Of
-a signalling NaN `vrange` makes a quiet one.
+x86 makes six instructions of. So before its passes each becomes five (`written_out`), or one with a constant, or one
+and a branch that is hardly ever taken in scalar code, or behind them one, `vrange`, where the processor has AVX-512
+(`by_range`); other targets have an instruction that LLVM knows. Of a signalling NaN `vrange` makes a quiet one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ BITS = {"float": 32, "double": 64}
 REGISTERS = (128, 256, 512)
 CONSTANT = re.compile(r"^(?:splat \((?:float|double) )?0x([0-9A-F]{16})\)?$")
 INFINITY, SIGN = 0x7FF << 52, 1 << 63
+HARDLY_EVER = '!{!"branch_weights", i32 1, i32 1000}'
+"""Weights of a choice which LLVM makes a branch of, with what the rare side needs behind it."""
 
 
 def has_range(features: str) -> bool:
@@ -29,7 +31,8 @@ def has_range(features: str) -> bool:
 
 def written_out(text: str) -> str:
     """A module as it is before LLVM's passes, with comparisons: `x > y ? x : y` is one instruction and gives y where
-    either is not a number; equal operands differ at most as zeros, whose sign bits are joined."""
+    either is not a number; equal operands differ at most as zeros, whose sign bits are joined. In scalar code that is
+    done only where this gives a zero or no number: a recurrence waits for one instruction, and for no branch."""
     return CALL.sub(_comparisons, text) if MARK in text else text
 
 
@@ -49,7 +52,9 @@ def _comparisons(call: re.Match[str]) -> str:
             return f"""  {name}.better = fcmp {better} {type_} {varying}, {limit}
   {name} = select {flags} {name}.better, {type_} {varying}, {type_} {limit}"""
     bits, flags = (re.sub("float|double", to, type_) for to in (f"i{BITS[_element(type_)]}", "i1"))
-    return f"""  {name}.better = fcmp {better} {type_} {x}, {y}
+    scalar = type_ == _element(type_)
+    exact = f"{name}.exact" if scalar else name
+    text = f"""  {name}.better = fcmp {better} {type_} {x}, {y}
   {name}.greater = select {flags} {name}.better, {type_} {x}, {type_} {y}
   {name}.x = bitcast {type_} {x} to {bits}
   {name}.y = bitcast {type_} {y} to {bits}
@@ -58,7 +63,12 @@ def _comparisons(call: re.Match[str]) -> str:
   {name}.equal = fcmp oeq {type_} {x}, {y}
   {name}.ordered = select {flags} {name}.equal, {type_} {name}.joined, {type_} {name}.greater
   {name}.none = fcmp uno {type_} {y}, {y}
-  {name} = select {flags} {name}.none, {type_} {x}, {type_} {name}.ordered"""
+  {exact} = select {flags} {name}.none, {type_} {x}, {type_} {name}.ordered"""
+    if not scalar:
+        return text
+    return f"""{text}
+  {name}.rare = fcmp ueq {type_} {name}.greater, 0.0
+  {name} = select i1 {name}.rare, {type_} {exact}, {type_} {name}.greater, !prof {HARDLY_EVER}"""
 
 
 def _decides(bits: int, kind: str) -> bool:

@@ -151,7 +151,7 @@ def identity() -> tuple[str, ...]:
     """Everything but the text that decides about the object."""
     here = host()
     version = ".".join(map(str, llvm.llvm_version_info))
-    return "jit-11", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
+    return "jit-12", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
 
 
 # ---- compile -----------------------------------------------------------------------------------------------------

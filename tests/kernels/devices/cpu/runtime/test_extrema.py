@@ -101,3 +101,14 @@ def test_vrange_is_used_for_widths_of_registers_alone() -> None:
     assert MARK not in by_range(text.replace("32 x", "16 x").replace("v32f32", "v16f32"))
     assert has_range("+avx512dq,+avx512vl,-sse4a")
     assert not has_range("+avx512dq,-avx512vl")
+
+
+@pytest.mark.skipif(not HERE.triple.startswith("x86_64"), reason="other processors have an instruction")
+def test_scalar_code_branches_for_zeros_and_what_is_no_number() -> None:
+    machine = jit.target_machine(PLAIN)
+    found = str(machine.emit_assembly(jit.optimised((module("double", "f64"),), machine, PLAIN)))
+    hot, _, rare = found.partition("je\t")
+    assert "maxsd" not in rare.partition("ret")[0]
+    assert "blend" not in hot
+    assert "unord" in rare
+    assert "!prof" not in written_out("  %a = call <4 x float> @llvm.minimumnum.v4f32(<4 x float> %x, <4 x float> %y)")
