@@ -92,6 +92,17 @@ def test_divisions_of_an_index() -> None:
         assert bool(check(kernel_of(inside), sizes, ["split-at-multiples"])) == (by != i64(3))
 
 
+def test_what_is_beside_an_index_was_computed_from_a_variable_that_has_changed() -> None:
+    """What a shift was made of says what it is only while that stays."""
+    for op, by in ((Op.DIV, M), (Op.DIV, i64(3)), (Op.LE, M), (Op.MAX, M)):
+        v, before, inside = var("v"), Writer(Random(0), [], ()), writer()
+        before.out.append(kir.Declare(v, K))
+        beside = before.let(Op.ADD, v, i64(2))
+        before.out.append(kir.Assign(v, M))
+        inside.let(op, inside.let(Op.ADD, I, beside), by)
+        check(kernel_of(inside, before), [{"n": 40, "m": 33, "k": 1}])
+
+
 def test_divisions_before_the_loop() -> None:
     """A quotient is guessed."""
     inside = writer()
