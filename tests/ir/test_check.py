@@ -225,6 +225,10 @@ def flat(body: str) -> str:
 
 
 ILL_FORMED_FLAT = {
+    "WithAcc after flattening": flat(
+        r"let (z_9: [n_1]i32) = with_acc n_1 (xs_2) dests (xs_2) \(a_12: [n_1]i32, p_13: i32) : ([n_1]i32) -> "
+        "{ in (a_12) }"
+    ),
     "Screma outside of segops": flat(r"let (z_9: [n_1]i32) = map n_1 (xs_2) \(e_10: i32) : (i32) -> { in (e_10) }"),
     "SegMap of level block inside level thread": flat(
         "let (z_9: [n_1][n_1]i64) = segmap^thread (i_10 < n_1) : ([n_1]i64) "

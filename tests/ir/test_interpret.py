@@ -262,9 +262,10 @@ def test_a_failure_has_a_place() -> None:
 
 
 def test_values_must_have_the_type_they_are_bound_to() -> None:
-    text = function(XS, "r_4: [n_1]i32", "let (x_5: [n_1]i32) = replicate [5] 0i32 in (x_5)")
-    with pytest.raises(IRError, match="x_5 should be an array"):
-        run(text, np.int64(3), i32s(1, 2, 3))
+    for made in ("replicate [5] 0i32", "replicate [3] 0i64"):
+        text = function(XS, "r_4: [n_1]i32", f"let (x_5: [n_1]i32) = {made} in (x_5)")
+        with pytest.raises(IRError, match="x_5 should be an array"):
+            run(text, np.int64(3), i32s(1, 2, 3))
 
 
 # ---- entries --------------------------------------------------------------------------------------------------------
