@@ -201,6 +201,24 @@ def test_what_a_call_consumes(call: str, consumes: str, fault: str | None) -> No
         check(prog, Stage.CORE)
 
 
+EXCHANGES = (
+    "fun f_60 (n_61: i64, a_62: [n_61]i32, b_63: [n_61]i32) : (r_64: [n_61]i32) ="
+    " { let (z_65: bool) = eq_i64 n_61 0i64"
+    " let (r_66: [n_61]i32) = if z_65 then { in (a_62) } else"
+    " { let (u_67: [n_61]i32) = f_60(n_61, b_63, a_62) in (u_67) } in (r_66) }"
+)
+
+
+@pytest.mark.parametrize("other", ["xs_2", "ys_3"])
+def test_what_a_recursive_function_gives_may_be_any_of_what_its_calls_give(other: str) -> None:
+    """Of two arrays that change places in each call the result is the first one, or the second."""
+    made = "let (c_9: [n_1]i32) = copy xs_2 let (r_10: [n_1]i32) ="
+    args = "c_9, ys_3" if other == "xs_2" else "ys_3, c_9"
+    body = f"{made} f_60(n_1, {args}) let (u_11: [n_1]i32) = c_9 with [0i64] <- 1i32 let (v_12: i32) = r_10[0i64]"
+    with pytest.raises(IRError, match="r_10 is used after it was consumed"):
+        check(parse_prog(f"{core(f'{body} in (v_12)')} {EXCHANGES}"), Stage.CORE)
+
+
 @pytest.mark.parametrize(
     "made",
     [

@@ -76,6 +76,12 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "len(stm.body) >= MOST:",
         "a limit of what is worth a search: the reduction stays as it was",
     ),
+    Equivalent(
+        "kernels/passes/narrow_divisions.py",
+        "(-FITS - 1, 0))",
+        "(-FITS - 2, 0))",
+        "of a number of which nothing is known: each is less than what fits",
+    ),
     Equivalent("ir/scalar.py", "(x < 0) == (y < 0) else -q", "(x <= 0) == (y < 0) else -q", "0 is its own negative"),
     Equivalent(
         "ir/nesting.py",
