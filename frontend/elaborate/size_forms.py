@@ -11,7 +11,7 @@ from ...ir.polynomials import Polynomial, add, constant, mul, reduced, sub
 SizeForm = Polynomial[int]
 
 MODULUS = 1 << 64
-MAX_TERMS = 12  # larger forms are not worth comparing
+MAX_TERMS = 12  # and factors of a term: larger forms are not worth comparing
 
 
 def of_constant(value: int) -> SizeForm:
@@ -35,4 +35,4 @@ def combine(op: Op, left: SizeForm, right: SizeForm) -> SizeForm | None:
     if combined is None or (op is Op.MUL and len(left) * len(right) > MAX_TERMS):
         return None
     form = reduced(combined(left, right), MODULUS)
-    return form if len(form) <= MAX_TERMS else None
+    return form if max(len(form), *(len(monomial) for monomial, _ in form), 0) <= MAX_TERMS else None

@@ -23,7 +23,7 @@ from ...ir.ops import COMPARISONS, Op
 from ...ir.polynomials import ZERO, add, atom, constant, mul
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.affine import Poly
+from ..kernel_ir.affine import Poly, is_long
 from ..kernel_ir.nodes import Kernel, KLet, KOp, KStm, KVar, Operand
 from ..kernel_ir.traverse import (
     ROLES,
@@ -162,7 +162,7 @@ class Ranges:
             self.put(var, Range(larger(first.most, end.most), first.natural))
 
     def put(self, var: KVar, range_: Range | None) -> None:
-        if range_ is not None and all(factor <= MOST_FACTOR for _, factor in range_.most):
+        if range_ is not None and not is_long(range_.most) and all(factor <= MOST_FACTOR for _, factor in range_.most):
             self.known[var.name] = range_
 
     def range_of(self, x: Operand) -> Range | None:

@@ -24,6 +24,13 @@ from .traverse import rhs_operands
 
 Poly = Polynomial[str]
 """A polynomial over i64 values."""
+MOST = 1000
+"""Letters of the names in a polynomial that is followed, which squares of squares have twice as many of each time."""
+
+
+def is_long(poly: Poly) -> bool:
+    """Whether a value is better known by its name alone."""
+    return sum(len(name) for monomial, _ in poly for name in monomial) > MOST
 
 
 def value_poly(rhs: kir.Rhs, args: list[Poly]) -> Poly | None:
@@ -76,11 +83,12 @@ class Environment:
         polys = [self.of(x) for x in args]
         match rhs:
             case kir.KOp(Op.QUOT, Prim.I64) if self.divides:
-                return self._quotient(*polys)
+                found = self._quotient(*polys)
             case kir.KOp(Op.REM, Prim.I64) if self.divides:
-                return sub(polys[0], mul(polys[1], self._quotient(*polys)))
+                found = sub(polys[0], mul(polys[1], self._quotient(*polys)))
             case _:
-                return value_poly(rhs, polys)
+                found = value_poly(rhs, polys)
+        return None if found is None or is_long(found) else found
 
     def _quotient(self, x: Poly, y: Poly) -> Poly:
         name = f"{x} quot {y}"

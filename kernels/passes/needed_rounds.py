@@ -5,8 +5,8 @@
 
 for all c from -a to b: trees of prices, differences of differences, schemes by Neville and de Casteljau, whose rows
 shrink by what the program leaves alone or sets to anything. The halves of the buffer are those of
-`schedule/turns.py`. A round has no other effect, and what it checks holds where it is left out: a comparison of the
-index that is before it fails there, or says what is checked.
+`schedule/turns.py`. A loop of one thread begins where it did. A round has no other effect, and what it checks holds
+where it is left out: a comparison of the index that is before it fails there, or says what is checked.
 """
 
 from __future__ import annotations
@@ -149,8 +149,7 @@ class _Rounds:
                 wanted.append(-1 if (fixed := as_constant(place)) is None else fixed)
         if not wanted or not own or min(wanted) < 0 or max(map(abs, (*wanted, *own))) >= SMALL:
             return None
-        found = Needed(min(wanted), max(wanted) + 1, max(0, -min(own)), max(0, *own))
-        return None if isinstance(making, For) and (found.least or found.before) else found
+        return Needed(min(wanted), max(wanted) + 1, max(0, -min(own)), max(0, *own))
 
     def half(self, array: KArray, making: Threads | For) -> Poly | None:
         """How far the halves are apart; None where the loop does not store each of its elements in the other half, or

@@ -201,6 +201,24 @@ def test_what_a_call_consumes(call: str, consumes: str, fault: str | None) -> No
         check(prog, Stage.CORE)
 
 
+EXCHANGES = (
+    "fun f_60 (n_61: i64, a_62: [n_61]i32, b_63: [n_61]i32) : (r_64: [n_61]i32) ="
+    " { let (z_65: bool) = eq_i64 n_61 0i64"
+    " let (r_66: [n_61]i32) = if z_65 then { in (a_62) } else"
+    " { let (u_67: [n_61]i32) = f_60(n_61, b_63, a_62) in (u_67) } in (r_66) }"
+)
+
+
+@pytest.mark.parametrize("other", ["xs_2", "ys_3"])
+def test_what_a_recursive_function_gives_may_be_any_of_what_its_calls_give(other: str) -> None:
+    """Of two arrays that change places in each call the result is the first one, or the second."""
+    made = "let (c_9: [n_1]i32) = copy xs_2 let (r_10: [n_1]i32) ="
+    args = "c_9, ys_3" if other == "xs_2" else "ys_3, c_9"
+    body = f"{made} f_60(n_1, {args}) let (u_11: [n_1]i32) = c_9 with [0i64] <- 1i32 let (v_12: i32) = r_10[0i64]"
+    with pytest.raises(IRError, match="r_10 is used after it was consumed"):
+        check(parse_prog(f"{core(f'{body} in (v_12)')} {EXCHANGES}"), Stage.CORE)
+
+
 @pytest.mark.parametrize(
     "made",
     [
@@ -225,6 +243,10 @@ def flat(body: str) -> str:
 
 
 ILL_FORMED_FLAT = {
+    "WithAcc after flattening": flat(
+        r"let (z_9: [n_1]i32) = with_acc n_1 (xs_2) dests (xs_2) \(a_12: [n_1]i32, p_13: i32) : ([n_1]i32) -> "
+        "{ in (a_12) }"
+    ),
     "Screma outside of segops": flat(r"let (z_9: [n_1]i32) = map n_1 (xs_2) \(e_10: i32) : (i32) -> { in (e_10) }"),
     "SegMap of level block inside level thread": flat(
         "let (z_9: [n_1][n_1]i64) = segmap^thread (i_10 < n_1) : ([n_1]i64) "

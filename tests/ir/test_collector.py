@@ -30,6 +30,15 @@ def test_memory_of_cycles_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None
     assert first() is None
 
 
+def test_what_was_made_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the next collection does not walk it."""
+    monkeypatch.setattr(collector, "frozen", False)
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
+    with paused_collector():
+        made = Knot()
+    assert any(one is made for one in gc.get_objects(2))
+
+
 def test_little_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collector, "left", sys.getallocatedblocks())
     with paused_collector():

@@ -151,6 +151,28 @@ def test_array_valued_operator() -> None:
     assert s.shape == (0, 2)
 
 
+def test_a_histogram_of_rows_whose_operator_exchanges_them() -> None:
+    """Both new rows are of what was there before: the second is not what the first has become."""
+    row = "[n_1]i32"
+    text = function(
+        f"n_1: i64, is_2: [n_1]i64, ne_3: {row}, a_4: [2]{row}, b_5: [2]{row}",
+        f"r_6: [2]{row}, s_7: [2]{row}",
+        rf"""
+        let (r_8: [2]{row}, s_9: [2]{row}) =
+          hist n_1 (is_2) rank 1 dests (a_4, b_5)
+            \(i_10: i64) : (i64, {row}, {row}) -> {{ in (i_10, ne_3, ne_3) }}
+            reduce_comm (ne_3, ne_3)
+              \(x_11: {row}, y_12: {row}, p_13: {row}, q_14: {row}) : ({row}, {row}) -> {{ in (y_12, x_11) }}
+        in (r_8, s_9)
+        """,
+    )
+    a, b = i32s([1, 2, 3], [4, 5, 6]), i32s([-1, -2, -3], [-4, -5, -6])
+    r, s = run(text, np.int64(3), [1, 7, 1], i32s(0, 0, 0), a, b)
+    assert (r.tolist(), s.tolist()) == (a.tolist(), b.tolist())
+    r, s = run(text, np.int64(3), [1, 7, 0], i32s(0, 0, 0), a, b)
+    assert (r.tolist(), s.tolist()) == (b.tolist(), a.tolist())
+
+
 # ---- failures -------------------------------------------------------------------------------------------------------
 
 
@@ -240,9 +262,10 @@ def test_a_failure_has_a_place() -> None:
 
 
 def test_values_must_have_the_type_they_are_bound_to() -> None:
-    text = function(XS, "r_4: [n_1]i32", "let (x_5: [n_1]i32) = replicate [5] 0i32 in (x_5)")
-    with pytest.raises(IRError, match="x_5 should be an array"):
-        run(text, np.int64(3), i32s(1, 2, 3))
+    for made in ("replicate [5] 0i32", "replicate [3] 0i64"):
+        text = function(XS, "r_4: [n_1]i32", f"let (x_5: [n_1]i32) = {made} in (x_5)")
+        with pytest.raises(IRError, match="x_5 should be an array"):
+            run(text, np.int64(3), i32s(1, 2, 3))
 
 
 # ---- entries --------------------------------------------------------------------------------------------------------

@@ -15,9 +15,20 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from soac.ir.errors import IRError
-from soac.ir.floats import rounding
+from soac.ir.floats import LARGEST, bits_of, of_bits, rounding
 from soac.ir.ops import EXPENSES, Expense, Op, arity, operand_types, result_type
-from soac.ir.scalar import DTYPES, ScalarFailure, apply, constant, convert, defined, int_range, prim_of, text_of
+from soac.ir.scalar import (
+    DTYPES,
+    ScalarFailure,
+    apply,
+    constant,
+    convert,
+    defined,
+    elements_as,
+    int_range,
+    prim_of,
+    text_of,
+)
 from soac.ir.types import Prim
 from tests.support.prims import PRIMS
 
@@ -206,6 +217,22 @@ def test_arithmetic_rounds_once(op: Op, prim: Prim) -> None:
                 assert same_float(found, float(ufunc(DTYPES[prim].type(x), DTYPES[prim].type(y))))
 
     law()
+
+
+@pytest.mark.parametrize("prim", FLOATS)
+def test_behind_the_largest_number_is_infinity(prim: Prim) -> None:
+    assert LARGEST[prim] == of_bits(prim)(bits_of(prim)(math.inf) - 1)
+
+
+@pytest.mark.parametrize("source", [Prim.I64, Prim.U64, Prim.I8, Prim.F16, Prim.F32, Prim.F64])
+def test_arrays_are_converted_as_their_elements_are(source: Prim) -> None:
+    numbers = [0, 3, 127] if source.bits == 8 else [0, -0.0, 1.00390625, 1.01171875, 65280, 7]
+    xs = np.array([*numbers, *(int_range(source) if source.is_int else ())], DTYPES[source])
+    for target in FLOATS:
+        with np.errstate(over="ignore"):
+            found = elements_as(xs, target)
+        assert found.dtype == DTYPES[target]
+        assert found.tolist() == [convert(source, target, x) for x in xs.tolist()]
 
 
 @pytest.mark.parametrize("prim", FLOATS)

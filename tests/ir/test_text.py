@@ -91,6 +91,8 @@ def test_renumbered_programs_do_not_depend_on_the_names_used_up(name: str) -> No
         'guard "main.suff_outer_0" <= par_1 ("main.suff_outer_1" true, "b" false)',
         "f_1(x_2, 3u64)",
         "f_1()",
+        "segscatter^thread (i_1 < n_2) rank 1 dests (d_3) safe { in (i_1, x_4) }",
+        "segscatter^thread (i_1 < n_2) rank 1 dests (d_3) { in (i_1, x_4) }",
         "x_1",
         "-f32.inf",
         "f16.nan",

@@ -62,6 +62,17 @@ def test_values_are_in_their_ranges() -> None:
                 assert not found.natural or values[made.name] >= 0, (number, op, numbers)
 
 
+def test_squares_of_squares_have_no_range() -> None:
+    """Which has twice as many factors each time; no index is that large."""
+    ranges, x = Ranges({"n": Range(atom("n"), True)}), KVar("n", Prim.I64)
+    for k in range(60):
+        made = KVar(f"x{k}", Prim.I64)
+        ranges.note(KLet(made, KOp(Op.MUL, Prim.I64, (x, x))))
+        x = made
+    assert "x2" in ranges.known
+    assert x.name not in ranges.known
+
+
 @pytest.fixture(scope="module")
 def compiled() -> Compiled:
     return compile_prog(SOURCE, "narrow.soac", machine=CUDA)

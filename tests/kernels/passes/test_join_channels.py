@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import soac
-from soac.kernels.passes.join_channels import has_channels
+from soac.kernels.kernel_ir.parse import parse_kernel
+from soac.kernels.passes.join_channels import has_channels, join_channels
 from soac.kernels.passes.pipeline import CPU_PASSES
 
 CLAMPED = "xs[i64.max 0 (i - 1), i64.min (m - 1) (j + 1), c]"
@@ -47,6 +48,28 @@ def test_others_stay(text: str) -> None:
 def test_the_pass_stands_behind_the_cut() -> None:
     names = [name for name, _ in CPU_PASSES]
     assert names.index("join-channels") == names.index("peel-boundaries") + 1
+
+
+SQUARES = """kernel squares(block; ys_1: [f32], xs_2: [f32]; n_3: i64, s_0: f32) {{
+  threads i_4 in 0..n_3 {{
+    let t_5: i64 = mul_i64! i_4 2
+    let t_6: i64 = add_i64! t_5 1
+    let x_7: f32 = xs_2[t_5]
+    let x_8: f32 = xs_2[t_6]
+    {links}
+    let v_9: f32 = add_f32 x_7 s_59
+    let v_10: f32 = add_f32 x_8 s_60
+    ys_1[t_5] := v_9
+    ys_1[t_6] := v_10
+  }}
+}}"""
+
+
+def test_what_all_points_share_is_asked_once() -> None:
+    """However often it is used: of a chain of squares, which names its operand twice, once for each link."""
+    links = "\n".join(f"let s_{k + 1}: f32 = mul_f32 s_{k} s_{k}" for k in range(60))
+    kernel = parse_kernel(SQUARES.format(links=links))
+    assert join_channels(kernel) is kernel
 
 
 SIZES = """

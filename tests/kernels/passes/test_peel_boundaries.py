@@ -53,6 +53,14 @@ def test_clamps_that_no_index_needs_are_gone_from_the_ends() -> None:
     assert checks(before) >= 3
 
 
+def test_an_interval_of_something_else_says_nothing_of_the_index() -> None:
+    """That elements are compared with 0 leaves the clamps at 0 to what is known of the index."""
+    text = "entry f [n] (xs: [n]i64) (ks: [n]i64) = let at i = xs[i64.max 0 (i64.min (n - 1) i)] in"
+    text += " map2 (\\i k -> (if k >= 0 && k < n then 1 else 0) + at i + at (i + 1)) (iota n) ks"
+    ((loop, before),) = cuts(kernels_of(text))
+    assert (clamps(loop.middle), clamps(loop.body), clamps(before)) == (0, 1, 4)
+
+
 def test_conditions_are_gone_from_the_middle() -> None:
     text = "entry f [n] (xs: [n]i32) = map (\\i -> if i == 0 then 0 else if i < n - 1 then xs[i + 1] else 7) (iota n)"
     ((loop, _),) = cuts(kernels_of(text))

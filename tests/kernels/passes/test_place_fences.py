@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soac.ir.ops import Op
-from soac.ir.types import i64
+from soac.ir.types import Prim, i64
 from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, KVar
@@ -189,8 +189,8 @@ ALLOCS = (kir.Alloc(A, i64(T)), kir.Alloc(B, i64(T)))
 
 
 def fenced(*body: kir.KStm) -> str:
-    """Where the fences go, as one letter per statement of the outermost list: F a fence, t threads, f a loop with its
-    own list in brackets, i an if, r a reduction, s a scan, . anything else."""
+    """Where the fences go, as one letter per statement of the outermost list: F a fence, t threads, f w or f a
+    loop with its own list in brackets, i an if, r a reduction, s a scan, . anything else."""
     return letters(place_fences(kernel(*ALLOCS, *body)).body[2:])
 
 
@@ -206,6 +206,8 @@ def letter(stm: kir.KStm) -> str:
             return "t"
         case kir.For(_, _, body):
             return f"f({letters(body)})"
+        case kir.KWhile(_, _, body):
+            return f"w({letters(body)})"
         case kir.KIf(_, then, orelse):
             return f"i({letters(then)}|{letters(orelse)})"
         case kir.BlockReduce():
@@ -391,6 +393,23 @@ def test_memory_of_a_loop_is_the_same_in_each_iteration() -> None:
     c = shared("c")
     body = (kir.Alloc(c, i64(T)), copy(XS, c, T), copy(c, OUT, T, mirrored=True))
     assert fenced(kir.For(var("i"), N, body)) == "f(.FtFt)"
+
+
+def test_what_a_loop_changes_is_the_same_for_all_threads() -> None:
+    """So that in one iteration each has elements of its own."""
+    w = var("w")
+    now, read = copied(w)
+    later, add = let(Op.ADD, now, i64(1))
+    i, j = var("i"), var("j")
+    to, there = let(Op.ADD, i, now)
+    at, here = let(Op.ADD, j, now)
+    x, load_x = load(A, at)
+    written = threads(i, i64(T), there, kir.Store(A, to, i))
+    body = (read, written, threads(j, i64(T), here, load_x, kir.Store(OUT, j, x)), add, kir.Assign(w, later))
+    go, test = let(Op.LT, w, N, prim=Prim.BOOL)
+    start = kir.Declare(w, i64(0))
+    assert fenced(start, kir.For(var("k"), N, body)) == ".f(.Ftt..)"
+    assert fenced(start, kir.KWhile((test,), go, body)) == ".w(.Ftt..)"
 
 
 def test_a_kernel_without_conflicts_is_itself() -> None:

@@ -92,6 +92,32 @@ def test_divisions_of_an_index() -> None:
         assert bool(check(kernel_of(inside), sizes, ["split-at-multiples"])) == (by != i64(3))
 
 
+def test_what_is_beside_an_index_was_computed_from_a_variable_that_has_changed() -> None:
+    """What a shift was made of says what it is only while that stays."""
+    for op, by in ((Op.DIV, M), (Op.DIV, i64(3)), (Op.LE, M), (Op.MAX, M)):
+        v, before, inside = var("v"), Writer(Random(0), [], ()), writer()
+        before.out.append(kir.Declare(v, K))
+        beside = before.let(Op.ADD, v, i64(2))
+        before.out.append(kir.Assign(v, M))
+        inside.let(op, inside.let(Op.ADD, I, beside), by)
+        check(kernel_of(inside, before), [{"n": 40, "m": 33, "k": 1}])
+
+
+def test_remainders_by_small_powers_of_two_are_left_to_masks() -> None:
+    for op, by, is_cut in ((Op.MOD, 16, False), (Op.REM, 16, False), (Op.DIV, 16, True), (Op.MOD, 24, True)):
+        inside = writer()
+        inside.let(op, inside.let(Op.ADD, I, K), i64(by))
+        assert bool(check(kernel_of(inside), [], ["split-at-multiples"])) == is_cut
+
+
+def test_divisions_of_small_numbers_by_others_than_positive_ones() -> None:
+    """By a power of two nothing is to gain, by others nothing is known."""
+    for op, by in itertools.product(DIVISIONS, (-3, 1, 8)):
+        inside = writer()
+        inside.let(op, inside.let(Op.AND, inside.let(Op.SUB, K, I), i64(255)), i64(by))
+        assert not check(kernel_of(inside), [{"n": 20, "m": 1, "k": 9}], ["narrow-divisions"])
+
+
 def test_divisions_before_the_loop() -> None:
     """A quotient is guessed."""
     inside = writer()

@@ -82,8 +82,15 @@ def test_elements_side_by_side_stay_on_lanes(row: str) -> None:
     assert not changed(f"entry f [n][k] (off: [n]i64) (xs: [k]f32) = tabulate (n - 1) (\\i -> {row})")
 
 
-def test_rows_of_a_matrix_stay_as_they_are() -> None:
-    text = "entry f [n][m] (xss: [n][m]f32) = map (\\xs -> (f32.sum xs, f32.maximum xs)) xss"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "entry f [n][m] (xss: [n][m]f32) = map (\\xs -> (f32.sum xs, f32.maximum xs)) xss",
+        "entry f [n][m][k] (xs: [k]f32) (ats: [n][m]i64) = map (\\at -> f32.sum (map (\\j -> xs[j]) at)) ats",
+    ],
+)
+def test_rows_of_one_length_stay_as_they_are(text: str) -> None:
+    """Gathered elements too."""
     assert all(split_varying_reductions(kernel) is kernel for kernel in with_lanes(text))
 
 

