@@ -102,6 +102,16 @@ def test_proofs_are_as_deep_as_they_may_be(step: str) -> None:
     assert not are_safe(step.format(place))
 
 
+@pytest.mark.parametrize(
+    "inner",
+    ["i64.min 7 {}", "i64.min {} 7", "{} / 2", "7 % {}", "(if j < 3 then 7 else {})", "(if j < 3 then {} else 7)"],
+)
+def test_what_is_made_of_a_sum_that_wraps_may_be_negative(inner: str) -> None:
+    """Its minimum with the index of a row is below the size, and in bounds only where it is not negative."""
+    assert are_safe(f"i64.min ({inner.format('i')}) i")
+    assert not are_safe(f"i64.min ({inner.format('(i + 9223372036854775807)')}) i")
+
+
 def are_safe(place: str) -> bool:
     """Whether an element of n rows at this place is known to be in bounds, i and j counting the rows."""
     text = f"entry main [n] (xs: [n]i64): []i64 = map (\\i -> i64.sum (map (\\j -> j + xs[{place}]) (iota n))) (iota n)"
