@@ -15,10 +15,12 @@ from soac.flatten.inline import inline
 from soac.flatten.simplify.driver import simplify
 from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
-from soac.ir.core import Prog
+from soac.ir.core import PrimOp, Prog
 from soac.ir.interpret import Thresholds, interpret
 from soac.ir.machine import CUDA, Mode
+from soac.ir.ops import Op
 from soac.ir.parse import parse_prog
+from soac.ir.traverse import all_exps
 from soac.ir.types import Prim, Type, Var
 from soac.ir.version_tree import combinations, sites
 from soac.testing.structure import structure
@@ -258,6 +260,13 @@ def assert_same_meaning(prog: Prog, flattened: Flattened, mode: Mode) -> None:
                 found, _ = interpret(flat, "main", args, Thresholds(forced=version))
                 for x, y in zip(expected, found, strict=True):
                     np.testing.assert_array_equal(x, y, err_msg=f"{mode} {version} {shape}")
+
+
+def test_a_map_is_computed_once_where_its_rows_are_reduced_by_columns() -> None:
+    body = "reduce (map2 (+)) (replicate m 0) (map2 (\\xs y -> map (* y) xs) xss ys)"
+    flat = flatten_traced(compiled("[m]i32", body), Mode.FULL, CUDA).prog
+    products = [exp for fun in flat.functions for exp in all_exps(fun.body) if isinstance(exp, PrimOp)]
+    assert [exp.prim for exp in products if exp.op is Op.MUL] == [Prim.I32]
 
 
 def test_every_soac_is_in_a_segop() -> None:
