@@ -251,6 +251,19 @@ def test_operators_over_rows_of_varying_length(over_rows: str, is_flat: bool) ->
     assert any(one.rule is Rule.BALANCE for one in fired) is is_flat
 
 
+@pytest.mark.parametrize(
+    ("operator", "is_flat"), [("map2 i32.max", True), ("\\a b -> scan (+) 0 (map2 (-) a b)", False)]
+)
+def test_reductions_side_by_side_of_rows_of_varying_size(operator: str, is_flat: bool) -> None:
+    """Both are flattened, or a thread does both."""
+    rows = "map (\\x -> map (\\j -> i32.i64 j + x) (iota k)) ys"
+    sums = f"i32.sum (reduce (map2 (+)) none rows) + i32.sum (reduce ({operator}) none rows)"
+    size = "i64.i32 (i32.abs y % 4 + 1)"
+    prog = compiled("[n]i32", f"map (\\y -> let k = {size} let rows = {rows} let none = replicate k 0 in {sums}) ys")
+    fired = flatten_traced(prog, Mode.INCREMENTAL, CUDA).trail
+    assert any(one.rule is Rule.FLAT_RED for one in fired) is is_flat
+
+
 def assert_same_meaning(prog: Prog, flattened: Flattened, mode: Mode) -> None:
     for seed, shape in enumerate([(3, 4, 2), (1, 1, 1), (0, 3, 2), (2, 0, 1)]):
         args = arguments(*shape, seed)
