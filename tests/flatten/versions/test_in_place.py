@@ -77,6 +77,8 @@ NOT_CHANGED = {
     "map (map (+ k)) (loop a for i < n do a with [i] = map (* 2) a[i])",
     "a row of what it becomes goes on": "(loop (a, v) = (a, iota n) for k < n do "
     "let b = map2 (\\i row -> if i <= k then map2 (+) row v else row) (iota n) a in (b, b[0])).0",
+    "sums before each element": "loop a for k < n do map (\\row -> scan (+) 0 (map (+ k) row)) a",
+    "rows of two parts": "loop a for k < n do map (\\row -> (row[k:] ++ row[:k]) :> [n]i64) a",
     "sums of rows": "loop a for k < n do map (\\row -> let s = i64.sum row in map (\\x -> x * k + s) row) a",
 }
 
