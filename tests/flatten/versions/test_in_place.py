@@ -8,7 +8,7 @@ import pytest
 
 import soac
 from soac.ir.core import Index, SegScatter, Update
-from soac.ir.interpret import interpret
+from soac.ir.interpret import Thresholds, interpret
 from soac.ir.traverse import all_exps
 from soac.ir.version_tree import combinations, sites
 from soac.kernels.tracer.run import TraceSettings, trace_program
@@ -112,6 +112,24 @@ def test_which_loops_have_such_a_version(name: str) -> None:
     text, has_version = EVERY[name]
     guards = [name for site in sites(flat_prog(text, "in_place.soac").flat) for name in site.thresholds]
     assert any("suff_in_place" in name for name in guards) == has_version
+
+
+@pytest.mark.parametrize("where", ["i > k + 1", "i < k + 2", "i > k - 2", "i < k - 1", "i <= k", "i > k", "i >= n - k"])
+def test_bounds_of_what_changes_are_inside(where: str) -> None:
+    """Those by the counter of the loop: nothing is written out of bounds, and the values are right, in a nest too."""
+    loop = (
+        f"loop a for k < n do map2 (\\i row -> if {where} then row else map2 (\\x u -> x * 3 + u) row a[k]) (iota n) a"
+    )
+    made = flat_prog(
+        f"entry main [n] (as: [2][n][n]i64) (a: [n][n]i64) = (map (\\a -> {loop}) as, {loop})", "bounds.soac"
+    )
+    forced = {name: "in_place" in name for site in sites(made.flat) for name in site.thresholds}
+    for n in (1, 2, 5):
+        args = [np.arange(2 * n * n).reshape(2, n, n), np.arange(n * n).reshape(n, n)]
+        expected, _ = interpret(made.core, "main", args)
+        found, _ = interpret(made.flat, "main", args, Thresholds(forced=forced))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("name", [name for name, (_, has_version) in EVERY.items() if has_version])
