@@ -132,6 +132,12 @@ def test_what_counts_from_or_to_another_number_is_checked(range_: str) -> None:
     assert not all_safe(TRIANGLE.format("j", range_))
 
 
+@pytest.mark.parametrize(("place", "safe"), [("i64.i32 k", True), ("i64.i32 k + 91", True), ("i64.i32 k + 92", False),
+                                             ("i64.i32 k - 1", False)])  # fmt: skip
+def test_a_converted_index_is_the_number_that_it_was(place: str, safe: bool) -> None:
+    assert all_safe(f"entry main (xs: [100]i64): i64 = loop s = 0 for k < 9i32 do s * 3 + xs[{place}]") is safe
+
+
 WINDOW = "entry main [c][h] (xs: [c][h]i64): [][]i64 = tabulate_2d (c * 9) (h - 2) (\\q i -> xs[{}, {}])"
 
 
