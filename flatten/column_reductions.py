@@ -22,7 +22,8 @@ from .simplify.driver import simplify
 
 
 def column_reductions(prog: Prog) -> Prog:
-    """`prog` with such reductions in the maps of the host by columns; simplified, if there are any."""
+    """`prog` with such reductions in maps of the host, those of reductions and scans too, by columns; simplified, if
+    there are any."""
     state = _Splitter(Names(prog.next_name), types_in(prog))
     functions = tuple([replace(f, body=state.host(f.body)) for f in prog.functions])
     same = state.names.next == prog.next_name
@@ -50,14 +51,13 @@ class _Splitter:
         return Body(tuple(stms), body.result)
 
     def statement(self, stm: Stm, turned: set[Name]) -> Iterator[Stm]:
-        """A map, with the columns of its planes reduced before."""
-        if isinstance(stm.exp, Screma) and not (stm.exp.scans or stm.exp.reds):
-            while (found := planes_of(stm.exp, turned)) is not None:
-                code = Code(self.names, self.types, stm.loc)
-                stm = replace(stm, exp=self.split(code, stm.exp, found))
-                yield from code.stms
-                assert isinstance(stm.exp, Screma), "a map stays one"
-        yield stm
+        """A map or what it is part of, with the columns of its planes reduced before."""
+        soac = stm.exp
+        while isinstance(soac, Screma) and (found := planes_of(soac, turned)) is not None:
+            code = Code(self.names, self.types, stm.loc)
+            soac = self.split(code, soac, found)
+            yield from code.stms
+        yield replace(stm, exp=soac)
 
     def split(self, code: Code, soac: Screma, found: _Planes) -> Screma:
         """The map that is given what columns give, which `code` computes."""

@@ -37,7 +37,7 @@ def late_rows(f: Lambda, wanted: Sequence[int], names: Names) -> LateRows | None
     stms = [part for stm in f.body.stms for part in _apart(stm)]
     for stm in reversed(stms):
         made = {p.name for p in stm.pat}
-        if made & in_second and not made & in_first and not _is_wide(stm):
+        if not made & in_first and not _is_wide(stm):
             second.insert(0, stm)
             in_second.update(free_in_stm(stm))
         else:

@@ -115,14 +115,14 @@ def _input_indices(hist: Hist) -> tuple[Name, ...] | None:
 
 
 def _side_by_side(first: Stm, p: Hist, second: Stm, c: Hist) -> Stm:
-    """Two histograms by the same indices as one."""
+    """Two histograms by the same indices as one, whose operators commute."""
     f, g, rank = p.map, c.map, p.rank
     stms, result = (*f.body.stms, *g.body.stms), (*f.body.result, *g.body.result[rank:])
     function = Lambda((*f.params, *g.params), Body(stms, result), (*f.ret, *g.ret[rank:]))
     a, b, n, m = p.op.op, c.op.op, len(first.pat), len(second.pat)
     params = (*a.params[:n], *b.params[:m], *a.params[n:], *b.params[m:])
     sums = Body((*a.body.stms, *b.body.stms), (*a.body.result, *b.body.result))
-    op = Reduction(Lambda(params, sums, (*a.ret, *b.ret)), (*p.op.neutral, *c.op.neutral), p.op.comm and c.op.comm)
+    op = Reduction(Lambda(params, sums, (*a.ret, *b.ret)), (*p.op.neutral, *c.op.neutral), True)
     exp = Hist(p.width, (*p.arrays, *c.arrays), function, op, (*p.dests, *c.dests), rank)
     certs = tuple(dict.fromkeys((*first.certs, *second.certs)))
     return Stm((*first.pat, *second.pat), exp, certs, second.attrs, second.loc)

@@ -53,7 +53,7 @@ def varying_if_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     G(Σ, if c then e1 else e2)  ⟶  let zs1 = G(Σ1, e1) in let zs2 = G(Σ2, e2) in merge c zs1 zs2
     """
     match stm.exp:
-        case If(cond, then, orelse) if nest.dims and branches_vary(flow, stm, set()):
+        case If(cond, then, orelse) if branches_vary(flow, stm, set()):
             wanted = frontier(flow, free_in_stm(stm))
         case _:
             return None
@@ -156,7 +156,7 @@ def varying_loop_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     G(Σ, loop z̄ = z̄0 for i < n do e)  ⟶  loop z̄s = .. for i < max n do G(Σ, if i < n then e else z̄)
     """
     match stm.exp:
-        case Loop() as loop if nest.dims and loop_varies(flow, stm, set()):
+        case Loop() as loop if loop_varies(flow, stm, set()):
             wanted = frontier(flow, free_in_stm(stm))
         case _:
             return None

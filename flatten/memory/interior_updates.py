@@ -130,9 +130,8 @@ class _Walk:
         result = Param(self.names.fresh("x"), exp.ret[0])
         stms.append(Stm((result,), If(cond, here, Body((load,), (Var(kept.name),))), (), (), map_.loc))
         certs = tuple(dict.fromkeys((*map_.certs, *update.certs)))
-        attrs = tuple(dict.fromkeys((*map_.attrs, *update.attrs)))
         made = SegMap(exp.level, space, Body(tuple(stms), (Var(result.name),)), exp.ret)
-        return Stm(update.pat, made, certs, attrs, map_.loc)
+        return Stm(update.pat, made, certs, (), map_.loc)
 
     def bounds(self, stms: list[Stm], k: Name, dim: Slice, loc: Loc) -> Iterator[Atom]:
         """start <= k, k < start + count"""

@@ -88,7 +88,7 @@ def fuse_chains(body: Body, names: Names, note: Note, arrays: bool) -> Body:
                 body = _replaced(body, members, names)
                 position -= len(members) - 1
         position -= 1
-    return _without_dead_iotas(body)
+    return body
 
 
 def ends_chain(exp: Exp, arrays: bool) -> bool:
@@ -280,12 +280,3 @@ def _inline(made: _Iteration, f: Lambda, args: list[Atom]) -> tuple[Atom, ...]:
     body = substitute_body(fresh.body, {p.name: arg for p, arg in zip(fresh.params, args, strict=True)})
     made.stms += body.stms
     return body.result
-
-
-def _without_dead_iotas(body: Body) -> Body:
-    """Without the index arrays that only chains read."""
-    if not any(isinstance(stm.exp, Iota) for stm in body.stms):
-        return body
-    used = _uses(body)
-    stms = tuple(stm for stm in body.stms if not isinstance(stm.exp, Iota) or stm.pat[0].name in used)
-    return Body(stms, body.result)

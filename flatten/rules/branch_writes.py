@@ -34,7 +34,7 @@ class Side:
 def branch_write_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """G(Σ, if c then xs with [i] <- v else xs)  ⟶  segscatter Σ xss { Σ (if c then (i, v) else (-1, 0)) }"""
     match stm.exp:
-        case If(cond, then, orelse) if nest.dims and not flow.relies_on_nest(stm):
+        case If(cond, then, orelse):
             sides = tuple(side_of(body, stm.pat) for body in (then, orelse))
         case _:
             return None

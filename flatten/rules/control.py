@@ -77,7 +77,7 @@ def map_loop(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     G((Σ, ⟨x̄ ȳ ∈ x̄s ȳs⟩), loop z̄' = z̄ for i < n do e)  ⟶  G(Σ, loop z̄s' = replicate m z̄ for i < n do map (λ.. → e) ..)
     """
     match stm.exp:
-        case Loop(params, inits, ForLoop(index, _, prim) as form, body) if _interchangeable(flow, nest, stm):
+        case Loop(params, inits, ForLoop(index, _, prim) as form, body) if distributable(flow, nest, stm):
             pass
         case _:
             return None
@@ -108,7 +108,7 @@ def map_if(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     G(Σ, if c then e1 else e2)  ⟶  if c then G(Σ, e1) else G(Σ, e2)
     """
     match stm.exp:
-        case If(cond, then, orelse) if _interchangeable(flow, nest, stm):
+        case If(cond, then, orelse) if distributable(flow, nest, stm):
             pass
         case _:
             return None
@@ -123,8 +123,3 @@ def map_if(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
     flow.emit(flow.bind(nest, stm.pat), If(cond, branch(then), branch(orelse)))
     return Rule.MAP_IF
-
-
-def _interchangeable(flow: Flow, nest: Nest, stm: Stm) -> bool:
-    """In a nest, invariant, with parallelism inside; if so, what it needs of the nest has been computed afterwards."""
-    return bool(nest.dims) and distributable(flow, nest, stm)

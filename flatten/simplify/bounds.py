@@ -142,14 +142,9 @@ def linear(atom: Atom, env: Env) -> Linear:
     """`atom` as x + c, looking through sums with constants and conversions that keep the value."""
     offset = 0
     for _ in range(DEPTH):
-        match atom:
-            case Const(_, value):
-                return None, int(value) + offset
-            case Var():
-                exp = env.value_of(atom)
-        step = _linear_step(exp)
+        step = _linear_step(env.value_of(atom))
         if step is None:
-            return atom.name, offset
+            break
         atom, offset = step[0], offset + step[1]
     return (None, int(atom.value) + offset) if isinstance(atom, Const) else (atom.name, offset)
 

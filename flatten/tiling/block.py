@@ -106,9 +106,9 @@ class Let:
         return Let(self.names, self.loc)
 
 
-def block_body(found: Tileable, edge: Atom, steps: Atom, numbers: tuple[Name, ...], exp: SegMap, let: Let) -> Body:
-    """The body of block `numbers`: accumulators over all tiles, then what follows the redomap."""
-    tiles = tiles_of(found, edge, numbers, let)
+def block_body(found: Tileable, edge: Atom, steps: Atom, number: Name, exp: SegMap, let: Let) -> Body:
+    """The body of block `number`: accumulators over all tiles, then what follows the redomap."""
+    tiles = tiles_of(found, edge, number, let)
     accs = _accumulated(let, tiles, steps)
     result = tuple(Var(a.name) for a in accs)
     if exp.body.result != tuple(Var(p.name) for p in found.redomap.pat):
@@ -118,25 +118,19 @@ def block_body(found: Tileable, edge: Atom, steps: Atom, numbers: tuple[Name, ..
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """A block's share of the tiled dimensions: their first indices, and how many there are (at most `edge`)."""
+    """A block's share of the tiled dimension: its first index, and how many there are (at most `edge`)."""
 
     found: Tileable
     edge: Atom
-    bases: list[Atom]
-    counts: list[Atom]
-
-    def place(self, name: Name | None) -> int | None:
-        """Which tiled dimension has this index."""
-        return next((k for k, (index, _) in enumerate(self.found.tiled) if index == name), None)
+    base: Atom
+    count: Atom
 
 
-def tiles_of(found: Tileable, edge: Atom, numbers: tuple[Name, ...], let: Let) -> Tiles:
-    """The share of block `numbers`."""
-    bases = [let.op(Op.MUL, Var(number), edge) for number in numbers]
-    counts = [
-        let.op(Op.MIN, edge, let.op(Op.SUB, width, base)) for (_, width), base in zip(found.tiled, bases, strict=True)
-    ]
-    return Tiles(found, edge, bases, counts)
+def tiles_of(found: Tileable, edge: Atom, number: Name, let: Let) -> Tiles:
+    """The share of block `number`."""
+    ((_, width),) = found.tiled
+    base = let.op(Op.MUL, Var(number), edge)
+    return Tiles(found, edge, base, let.op(Op.MIN, edge, let.op(Op.SUB, width, base)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +139,6 @@ class Part:
 
     start: Atom
     length: Atom
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """A tile of rows in shared memory; for each of its dimensions the tiled one it runs over (None: the elements)."""
-
-    array: Name
-    runs: tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +162,11 @@ def _computed_before(let: Let, tiles: Tiles) -> Own:
     values = tuple(stm.pat[0] for stm in before if not stm.pat[0].type.shape and stm.pat[0].name in used)
     if not values:
         return Own(views, (), ())
-    local = tuple(let.names.fresh("k") for _ in found.tiled)
-    _, points = _points(inner, tiles, local)
+    k = let.names.fresh("k")
+    points = _points(inner, tiles, k)
     inner.stms += substitute_body(Body(before, ()), points).stms
     body = inner.body(tuple(Var(p.name) for p in values))
-    return Own(views, values, _segmap(let, tiles, local, body, tuple(p.type for p in values), "own"))
+    return Own(views, values, _segmap(let, tiles, k, body, tuple(p.type for p in values), "own"))
 
 
 def _accumulated(let: Let, tiles: Tiles, steps: Atom) -> tuple[Param, ...]:
@@ -188,9 +174,8 @@ def _accumulated(let: Let, tiles: Tiles, steps: Atom) -> tuple[Param, ...]:
     own = _computed_before(let, tiles)
     screma, pat = tiles.found.screma, tiles.found.redomap.pat
     neutral = [a for red in screma.reds for a in red.neutral]
-    edges = tuple(tiles.edge for _ in tiles.found.tiled)
-    types = [p.type.array_of(*edges) for p in pat]
-    inits = tuple(let.let("accs", Replicate(edges, ne), t) for ne, t in zip(neutral, types, strict=True))
+    types = [p.type.array_of(tiles.edge) for p in pat]
+    inits = tuple(let.let("accs", Replicate((tiles.edge,), ne), t) for ne, t in zip(neutral, types, strict=True))
     params = tuple(Param(let.names.fresh("accs"), t) for t in types)
     s, inner = let.names.fresh("s"), let.inner()
     part = part_at(inner, Var(s), tiles.edge, screma.width)
@@ -207,57 +192,42 @@ def part_at(let: Let, s: Atom, step: Atom, width: Atom) -> Part:
     return Part(start, let.op(Op.MIN, step, let.op(Op.SUB, width, start)))
 
 
-def shared_rows(let: Let, tiles: Tiles, part: Part) -> list[Shared | None]:
+def shared_rows(let: Let, tiles: Tiles, part: Part) -> list[Name | None]:
     """The tile of every row that is shared."""
     prims = [p.type.prim for p in tiles.found.screma.map.params]
     rows = zip(tiles.found.rows, prims, strict=True)
-    return [_copied(let, tiles, row, prim, part) if row is not None else None for row, prim in rows]
+    return [_copied(let, row, prim, part) if row is not None else None for row, prim in rows]
 
 
-def _copied(let: Let, tiles: Tiles, row: Row, prim: Prim, part: Part) -> Shared:
-    """`copy array[base_i :+ count_i, start :+ length]`"""
-    dims: list[DimIndex] = []
-    runs: list[int | None] = []
-    for k, dim in enumerate(row.dims):
-        place = tiles.place(row.of.get(k))
-        if k == row.along:
-            stride = row.slice.stride
-            offset = let.op(Op.ADD, row.slice.start, let.op(Op.MUL, part.start, stride))
-            dims.append(Slice(offset, part.length, stride))
-        elif place is not None:
-            dims.append(Slice(tiles.bases[place], tiles.counts[place], i64(1)))
-        else:
-            dims.append(dim)
-            continue
-        runs.append(place)
-    type_ = Type(prim, tuple(part.length if k is None else tiles.counts[k] for k in runs))
-    view = let.name("view", Index(row.array, tuple(dims), True), type_)
-    return Shared(let.name("shared", Copy(view), type_), tuple(runs))
+def _copied(let: Let, row: Row, prim: Prim, part: Part) -> Name:
+    """`copy array[.., start :+ length, ..]`"""
+    dims, stride = list(row.dims), row.slice.stride
+    offset = let.op(Op.ADD, row.slice.start, let.op(Op.MUL, part.start, stride))
+    dims[row.along] = Slice(offset, part.length, stride)
+    type_ = Type(prim, (part.length,))
+    return let.name("shared", Copy(let.name("view", Index(row.array, tuple(dims), True), type_)), type_)
 
 
 def _threads(
-    let: Let, tiles: Tiles, shared: list[Shared | None], part: Part, own: Own, accs: tuple[Param, ...]
+    let: Let, tiles: Tiles, shared: list[Name | None], part: Part, own: Own, accs: tuple[Param, ...]
 ) -> tuple[Param, ...]:
     """segmap^thread (k < t) { accs[k] ⊕ redomap over the part }"""
     found, screma, inner = tiles.found, tiles.found.screma, let.inner()
-    local = tuple(let.names.fresh("k") for _ in found.tiled)
-    clamped, points = _points(inner, tiles, local)
-    points.update(zip((p.name for p in own.values), _elements(inner, own.arrays, local), strict=True))
+    k = let.names.fresh("k")
+    points = _points(inner, tiles, k)
+    points.update(zip((p.name for p in own.values), _elements(inner, own.arrays, k), strict=True))
     inner.stms += substitute_body(Body(own.views, ()), points).stms
     arrays: list[Name] = []
+    dims = (Slice(part.start, part.length, i64(1)),)
     for array, tile, param in zip(screma.arrays, shared, screma.map.params, strict=True):
-        row = param.type.array_of(part.length)
         if tile is None:
-            dims: tuple[DimIndex, ...] = (Slice(part.start, part.length, i64(1)),)
-            arrays.append(inner.name("row", Index(array, dims, True), row))
-        else:
-            dims = tuple(Slice(i64(0), part.length, i64(1)) if k is None else Fix(clamped[k]) for k in tile.runs)
-            arrays.append(inner.name("row", Index(tile.array, dims, True), row) if len(dims) > 1 else tile.array)
+            tile = inner.name("row", Index(array, dims, True), param.type.array_of(part.length))
+        arrays.append(tile)
     exp = replace(screma, width=part.length, arrays=tuple(arrays), map=substitute_lambda(screma.map, points))
     partial = tuple(Param(let.names.fresh("partial"), p.type) for p in found.redomap.pat)
     inner.stms.append(Stm(partial, exp, found.redomap.certs, (), let.loc))
-    results = combined(inner, screma, _elements(inner, accs, local), tuple(Var(p.name) for p in partial))
-    return _segmap(let, tiles, local, inner.body(results), tuple(p.type for p in partial), "accs")
+    results = combined(inner, screma, _elements(inner, accs, k), tuple(Var(p.name) for p in partial))
+    return _segmap(let, tiles, k, inner.body(results), tuple(p.type for p in partial), "accs")
 
 
 def combined(let: Let, screma: Screma, left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ...]:
@@ -276,37 +246,30 @@ def combined(let: Let, screma: Screma, left: tuple[Atom, ...], right: tuple[Atom
 def _finished(let: Let, tiles: Tiles, accs: tuple[Param, ...], exp: SegMap) -> tuple[Var, ...]:
     """segmap^thread (k < t) { what follows the redomap }"""
     found, inner = tiles.found, let.inner()
-    local = tuple(let.names.fresh("k") for _ in found.tiled)
-    _, points = _points(inner, tiles, local)
-    for param, value in zip(found.redomap.pat, _elements(inner, accs, local), strict=True):
+    k = let.names.fresh("k")
+    points = _points(inner, tiles, k)
+    for param, value in zip(found.redomap.pat, _elements(inner, accs, k), strict=True):
         points[param.name] = value
     result = exp.body.result
     wanted = {n for s in found.after for n in free_in_stm(s)} | {a.name for a in result if isinstance(a, Var)}
     rest = substitute_body(Body((*needed(found.before, wanted), *found.after), result), points)
     inner.stms += rest.stms
-    outs = _segmap(let, tiles, local, inner.body(rest.result), exp.ret, "out")
+    outs = _segmap(let, tiles, k, inner.body(rest.result), exp.ret, "out")
     return tuple(Var(p.name) for p in outs)
 
 
-def _points(let: Let, tiles: Tiles, local: tuple[Name, ...]) -> tuple[list[Atom], dict[Name, Atom]]:
-    """Each thread's place in the tile, no further than its last row, and the indices that it stands for."""
-    clamped = [
-        let.op(Op.MIN, Var(k), let.op(Op.SUB, count, i64(1))) for k, count in zip(local, tiles.counts, strict=True)
-    ]
-    dims = zip(tiles.found.tiled, tiles.bases, clamped, strict=True)
-    return clamped, {name: let.op(Op.ADD, base, k) for (name, _), base, k in dims}
+def _points(let: Let, tiles: Tiles, k: Name) -> dict[Name, Atom]:
+    """The index that a thread stands for: by its place in the tile, no further than the last row of that."""
+    ((index, _),) = tiles.found.tiled
+    clamped = let.op(Op.MIN, Var(k), let.op(Op.SUB, tiles.count, i64(1)))
+    return {index: let.op(Op.ADD, tiles.base, clamped)}
 
 
-def _elements(let: Let, arrays: tuple[Param, ...], local: tuple[Name, ...]) -> tuple[Var, ...]:
-    at = tuple(Fix(Var(k)) for k in local)
-    return tuple(let.let("acc", Index(a.name, at, True), scalar(a.type.prim)) for a in arrays)
+def _elements(let: Let, arrays: tuple[Param, ...], k: Name) -> tuple[Var, ...]:
+    return tuple(let.let("acc", Index(a.name, (Fix(Var(k)),), True), scalar(a.type.prim)) for a in arrays)
 
 
-def _segmap(
-    let: Let, tiles: Tiles, local: tuple[Name, ...], body: Body, ret: tuple[Type, ...], base: str
-) -> tuple[Param, ...]:
-    edges = tuple(tiles.edge for _ in local)
-    pat = tuple(Param(let.names.fresh(base), r.array_of(*edges)) for r in ret)
-    space = SegSpace(tuple(zip(local, edges, strict=True)))
-    let.stms.append(Stm(pat, SegMap(Level.THREAD, space, body, ret), (), (), let.loc))
+def _segmap(let: Let, tiles: Tiles, k: Name, body: Body, ret: tuple[Type, ...], base: str) -> tuple[Param, ...]:
+    pat = tuple(Param(let.names.fresh(base), r.array_of(tiles.edge)) for r in ret)
+    let.stms.append(Stm(pat, SegMap(Level.THREAD, SegSpace(((k, tiles.edge),)), body, ret), (), (), let.loc))
     return pat

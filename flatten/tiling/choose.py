@@ -210,7 +210,7 @@ def _tiled(stm: Stm, found: Tileable, named: Callable[[str, str], str], edge: in
     a kind."""
     host = Let(names, stm.loc)
     if len(found.tiled) == 1:
-        _in_blocks(host, stm, stm.pat, found, i64(edge))
+        _in_blocks(host, stm, found, i64(edge))
         return host.stms
     sizes = tuple(each for each in REGISTERS if each == 1 or each * each * _statements(found) <= MOST_STATEMENTS)
     binding = stm.pat[-1].name.base
@@ -282,39 +282,22 @@ def tiled_with(stm: Stm) -> int | None:
     return next((sizes[attr] for attr in stm.attrs if attr in sizes), None)
 
 
-def _in_blocks(host: Let, stm: Stm, pat: tuple[Param, ...], found: Tileable, edge: Atom) -> None:
-    """T1: a result for each thread."""
+def _in_blocks(host: Let, stm: Stm, found: Tileable, edge: Atom) -> None:
+    """T1: a result for each thread, `segmap^block (.., b < blocks) { body }`"""
     exp = stm.exp
     assert isinstance(exp, SegMap)
     ((_, width),) = found.tiled
     blocks = host.ceil_div(width, edge)
     steps = host.ceil_div(found.screma.width, edge)
     number = host.names.fresh("block")
-    body = block_body(found, edge, steps, (number,), exp, host.inner())
-    tiles = _blocks(host, stm, found, (number,), [blocks], body, tuple(r.array_of(edge) for r in exp.ret))
-    for param, array in zip(pat, tiles, strict=True):
-        _cut(host, param, array, (*(w for _, w in found.outer), host.op(Op.MUL, blocks, edge)))
-
-
-def _blocks(
-    host: Let,
-    stm: Stm,
-    found: Tileable,
-    numbers: tuple[Name, ...],
-    blocks: list[Atom],
-    body: Body,
-    ret: tuple[Type, ...],
-) -> tuple[Param, ...]:
-    """segmap^block (.., b < blocks) { body }"""
+    body = block_body(found, edge, steps, number, exp, host.inner())
     outer = tuple((host.names.again(name), width) for name, width in found.outer)
-    renamed = {old: Var(new) for (old, _), (new, _) in zip(found.outer, outer, strict=True)}
-    body = substitute_body(body, renamed)
-    space = SegSpace((*outer, *zip(numbers, blocks, strict=True)))
-    pat = tuple(
-        Param(host.names.fresh(p.name.base), r.array_of(*space.widths)) for p, r in zip(stm.pat, ret, strict=True)
-    )
-    host.stms.append(Stm(pat, SegMap(Level.BLOCK, space, body, ret), (), stm.attrs, stm.loc))
-    return pat
+    body = substitute_body(body, {old: Var(new) for (old, _), (new, _) in zip(found.outer, outer, strict=True)})
+    space, ret = SegSpace((*outer, (number, blocks))), tuple(r.array_of(edge) for r in exp.ret)
+    tiles = [Param(host.names.fresh(p.name.base), r.array_of(*space.widths)) for p, r in zip(stm.pat, ret, strict=True)]
+    host.stms.append(Stm(tuple(tiles), SegMap(Level.BLOCK, space, body, ret), (), stm.attrs, stm.loc))
+    for param, tile in zip(stm.pat, tiles, strict=True):
+        _cut(host, param, tile, (*(w for _, w in found.outer), host.op(Op.MUL, blocks, edge)))
 
 
 def _cut(host: Let, param: Param, tiles: Param, padded: tuple[Atom, ...]) -> None:

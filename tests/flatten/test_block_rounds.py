@@ -144,6 +144,9 @@ STAY = {
     "read once": "map (\\i -> f64.sum (map (\\k -> c[j, i, k] * y[k, i]) (iota j))) (iota n)",
     "may fail": "map (\\i -> f64.sum (map (\\k -> f64.i64 (i / (k - 2)) * a[j, k] * y[k, i]) (iota j))) (iota n)",
     "of this round": "let z = map (+ y[j, 0]) a[j] in map (\\i -> f64.sum (map2 (*) z[:j] y[:j, i])) (iota n)",
+    "sums of columns": (
+        "map (\\i -> let s = reduce (map2 (+)) (replicate n 0) (transpose c[i, :, :j]) in s[0] + y[i, j]) (iota n)"
+    ),
     "fewer": "map (\\i -> f64.sum (map (\\k -> a[j, k] * y[k, i]) (iota (j / 2)))) (iota n)",
 }
 

@@ -26,6 +26,8 @@ entry most [a][b][c] (x: [a][b][c]i8): [b](i8, i32) =
   map (\\m -> (i8.maximum (flatten m), i32.sum (map i32.i8 (flatten m)))) (transpose x)
 entry products [a][b][c] (x: [a][b][c]i32) (y: [a][b][c]i32): [b]i32 =
   map2 (\\m k -> i32.sum (map2 (*) (flatten m) (flatten k))) (transpose x) (transpose y)
+entry greatest [a][b][c] (x: [a][b][c]i32): (i32, [b]i32) =
+  let ys = map (\\m -> i32.maximum (flatten m)) (transpose x) in (i32.sum ys, scan (+) 0 ys)
 entry less [a][b][c] (x: [a][b][c]i32): [b]i32 =
   map (\\m -> let k = m[0, 0] in i32.sum (map (\\v -> v - k) (flatten m))) (transpose x)
 entry ordered [a][b][c] (x: [a][b][c]i32): [b]i32 =
@@ -38,7 +40,7 @@ entry kept [a][b][c] (x: [a][b][c]i32): ([b]i32, [b][]i32) =
   unzip (map (\\m -> let ys = map (* 2) (flatten m) in (i32.sum ys, ys)) (transpose x))
 entry together [a][b][c] (x: [a][b][c]f32): [a]f32 = map (\\m -> f32.sum (flatten m)) x
 """
-SPLIT = ("sums", "means", "most", "products")
+SPLIT = ("sums", "means", "most", "products", "greatest")
 ENTRIES = (*SPLIT, "less", "ordered", "one_ordered", "crossed", "kept", "together")
 SIZES = [(0, 3, 4), (3, 0, 4), (3, 4, 0), (1, 1, 1), (40, 3, 5), (300, 20, 4), (5, 9, 700), (30, 30, 30)]
 Array = NDArray[Any]
@@ -56,6 +58,9 @@ def wanted(entry: str, x: Array) -> tuple[Array, ...]:
             return np.max(rows, 1, initial=np.int8(-128)), rows.sum(1, dtype=np.int32)
         case "products":
             return ((rows * rows[::-1]).sum(1, dtype=np.int32),)
+        case "greatest":
+            most = np.max(rows, 1, initial=np.iinfo(np.int32).min)
+            return most.sum(dtype=np.int32, keepdims=True), np.cumsum(most, dtype=np.int32)
         case "less":
             return ((rows - x[0, :, :1]).sum(1, dtype=np.int32),)
         case "crossed":

@@ -58,6 +58,9 @@ PROGRAMS = {
     "histograms in a nest whose neutral elements differ": (
         "map (\\x -> reduce_by_index (replicate 3 (-9999)) i64.max (-1000 - x * x) (map (% 3) xs) (map (+ x) xs)) xs"
     ),
+    "histograms by the same indices into other bins": (
+        "(reduce_by_index (replicate n 0) (+) 0 xs xs, reduce_by_index (replicate (n + 1) 0) (+) 0 xs (map (* 2) xs))"
+    ),
     "results of a map of rows in another order": (
         "let op (a, b) (c, d) = let (u, v) = unzip (map4 (\\x y z w -> (y + w, i64.max x z)) a b c d) in (v, u)"
         " in let (p, q) = reduce op (replicate n i64.lowest, replicate n 0)"

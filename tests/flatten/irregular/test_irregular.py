@@ -352,6 +352,17 @@ def test_failing_lengths_fail_on_every_version() -> None:
             interpret(flat, "main", args, Thresholds(forced=version))
 
 
+def test_a_place_out_of_bounds_behind_a_check_fails_on_every_version() -> None:
+    """The update of an element relies on both, and on its row being the point's own."""
+    body = f"""map2 (\\xs y -> let zs = assert (y < 8) (copy xs with [i64.i32 y] = y)
+                          {SIZE} let us = scan (+) 0 zs in i32.sum us + i32.sum (scan i32.max 0 ({COUNT}))) xss ys"""
+    flat = flatten_traced(compiled("[n]i32", body), Mode.INCREMENTAL, CUDA).prog
+    args = [np.zeros((3, 5), np.int32), np.array([2, 7, 4], np.int32)]
+    for version in combinations(sites(flat)):
+        with pytest.raises(RunError, match=r"index \[7\] out of bounds"):
+            interpret(flat, "main", args, Thresholds(forced=version))
+
+
 # ---- budgets -----------------------------------------------------------------------------------------------------
 
 

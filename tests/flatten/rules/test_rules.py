@@ -15,10 +15,12 @@ from soac.flatten.inline import inline
 from soac.flatten.simplify.driver import simplify
 from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
-from soac.ir.core import Prog
+from soac.ir.core import PrimOp, Prog
 from soac.ir.interpret import Thresholds, interpret
 from soac.ir.machine import CUDA, Mode
+from soac.ir.ops import Op
 from soac.ir.parse import parse_prog
+from soac.ir.traverse import all_exps
 from soac.ir.types import Prim, Type, Var
 from soac.ir.version_tree import combinations, sites
 from soac.testing.structure import structure
@@ -249,6 +251,19 @@ def test_operators_over_rows_of_varying_length(over_rows: str, is_flat: bool) ->
     assert any(one.rule is Rule.BALANCE for one in fired) is is_flat
 
 
+@pytest.mark.parametrize(
+    ("operator", "is_flat"), [("map2 i32.max", True), ("\\a b -> scan (+) 0 (map2 (-) a b)", False)]
+)
+def test_reductions_side_by_side_of_rows_of_varying_size(operator: str, is_flat: bool) -> None:
+    """Both are flattened, or a thread does both."""
+    rows = "map (\\x -> map (\\j -> i32.i64 j + x) (iota k)) ys"
+    sums = f"i32.sum (reduce (map2 (+)) none rows) + i32.sum (reduce ({operator}) none rows)"
+    size = "i64.i32 (i32.abs y % 4 + 1)"
+    prog = compiled("[n]i32", f"map (\\y -> let k = {size} let rows = {rows} let none = replicate k 0 in {sums}) ys")
+    fired = flatten_traced(prog, Mode.INCREMENTAL, CUDA).trail
+    assert any(one.rule is Rule.FLAT_RED for one in fired) is is_flat
+
+
 def assert_same_meaning(prog: Prog, flattened: Flattened, mode: Mode) -> None:
     for seed, shape in enumerate([(3, 4, 2), (1, 1, 1), (0, 3, 2), (2, 0, 1)]):
         args = arguments(*shape, seed)
@@ -258,6 +273,13 @@ def assert_same_meaning(prog: Prog, flattened: Flattened, mode: Mode) -> None:
                 found, _ = interpret(flat, "main", args, Thresholds(forced=version))
                 for x, y in zip(expected, found, strict=True):
                     np.testing.assert_array_equal(x, y, err_msg=f"{mode} {version} {shape}")
+
+
+def test_a_map_is_computed_once_where_its_rows_are_reduced_by_columns() -> None:
+    body = "reduce (map2 (+)) (replicate m 0) (map2 (\\xs y -> map (* y) xs) xss ys)"
+    flat = flatten_traced(compiled("[m]i32", body), Mode.FULL, CUDA).prog
+    products = [exp for fun in flat.functions for exp in all_exps(fun.body) if isinstance(exp, PrimOp)]
+    assert [exp.prim for exp in products if exp.op is Op.MUL] == [Prim.I32]
 
 
 def test_every_soac_is_in_a_segop() -> None:

@@ -102,6 +102,16 @@ def test_proofs_are_as_deep_as_they_may_be(step: str) -> None:
     assert not are_safe(step.format(place))
 
 
+@pytest.mark.parametrize(
+    "inner",
+    ["i64.min 7 {}", "i64.min {} 7", "{} / 2", "7 % {}", "(if j < 3 then 7 else {})", "(if j < 3 then {} else 7)"],
+)
+def test_what_is_made_of_a_sum_that_wraps_may_be_negative(inner: str) -> None:
+    """Its minimum with the index of a row is below the size, and in bounds only where it is not negative."""
+    assert are_safe(f"i64.min ({inner.format('i')}) i")
+    assert not are_safe(f"i64.min ({inner.format('(i + 9223372036854775807)')}) i")
+
+
 def are_safe(place: str) -> bool:
     """Whether an element of n rows at this place is known to be in bounds, i and j counting the rows."""
     text = f"entry main [n] (xs: [n]i64): []i64 = map (\\i -> i64.sum (map (\\j -> j + xs[{place}]) (iota n))) (iota n)"
@@ -120,6 +130,12 @@ def test_what_counts_on_up_to_a_size_is_below_it(range_: str) -> None:
 @pytest.mark.parametrize("range_", ["i..<k", "k..<n", "i-1..<n", "i..<n+1", "i...n", "n-i..<n"])
 def test_what_counts_from_or_to_another_number_is_checked(range_: str) -> None:
     assert not all_safe(TRIANGLE.format("j", range_))
+
+
+@pytest.mark.parametrize(("place", "safe"), [("i64.i32 k", True), ("i64.i32 k + 91", True), ("i64.i32 k + 92", False),
+                                             ("i64.i32 k - 1", False)])  # fmt: skip
+def test_a_converted_index_is_the_number_that_it_was(place: str, safe: bool) -> None:
+    assert all_safe(f"entry main (xs: [100]i64): i64 = loop s = 0 for k < 9i32 do s * 3 + xs[{place}]") is safe
 
 
 WINDOW = "entry main [c][h] (xs: [c][h]i64): [][]i64 = tabulate_2d (c * 9) (h - 2) (\\q i -> xs[{}, {}])"

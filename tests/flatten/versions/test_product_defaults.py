@@ -14,6 +14,7 @@ from soac.ir.show import show, without_locations
 from soac.ir.traverse import bodies
 from soac.ir.types import Const
 from soac.kernels.devices.cpu.executable import Executable, Runner
+from soac.pipeline import flat_prog
 
 SCORES = """
 entry main [b][n][h] (xs: [b][n]i32) (w: [h][n]i32): [b][h]i32 =
@@ -35,6 +36,17 @@ entry main [b][n][h] (xs: [b][n]i32) (ws: [b][h][n]i32): [b][h]i32 =
                 let top = i32.maximum ys
                 in map (\\y -> top - y) ys) xs ws
 """
+NEAREST_AND_MORE = """
+entry main [b][n][h] (xs: [b][n]i32) (w: [h][n]i32): [b]i32 =
+  map (\\x -> let least = i32.minimum (map (\\r -> i32.sum (map2 (*) x r)) w) in i32.sum (map (* least) x)) xs
+"""
+OWN_ROWS = """
+entry main [b][n] (xs: [b][n]i64) (ks: [b]i64): [b]i64 =
+  map (\\k -> let w = map (\\i -> map (+ i) (scan (+) 0 (iota n))) (iota k)
+             in i64.sum (map (\\x -> let ys = map (\\r -> i64.sum (map2 (*) x r)) w
+                                   let top = i64.maximum ys
+                                   in i64.sum (map (\\y -> top - y) ys)) xs)) ks
+"""
 
 
 def guards(body: Body) -> Iterator[GuardCmp]:
@@ -47,13 +59,17 @@ def guards(body: Body) -> Iterator[GuardCmp]:
 
 def conditional(text: str) -> list[str]:
     """The kinds of the guards that hold by default only where something else holds too."""
-    (fun,) = soac.compile(text).compiled.flat.functions
+    (fun,) = flat_prog(text, "products.soac").flat.functions
     return [g.threshold.removeprefix("main.") for g in guards(fun.body) if not isinstance(g.pays, Const)]
 
 
-def test_which_guards_ask() -> None:
+def test_a_product_asks() -> None:
     assert conditional(SCORES) == ["ys.suff_outer_0", "ys.suff_intra_0"]
-    assert [conditional(text) for text in (NO_PRODUCT, NEAREST, OWN_MATRIX)] == [[], [], []]
+
+
+@pytest.mark.parametrize("text", [NO_PRODUCT, NEAREST, NEAREST_AND_MORE, OWN_MATRIX, OWN_ROWS])
+def test_what_is_no_product_of_rows_that_points_share_asks_nothing(text: str) -> None:
+    assert conditional(text) == []
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,30 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "expressions without bodies have no lambdas whose rows share memory: asked first, since most are such",
     ),
     Equivalent(
+        "flatten/aliasing/regions.py",
+        "return form_of(source, defined, depth - 1)",
+        "return form_of(source, defined, depth - 0)",
+        "a limit of how many copies are looked through, of which there is a finite number",
+    ),
+    Equivalent(
+        "flatten/fusion/joins.py",
+        "PARTS = 8",
+        "PARTS = 9",
+        "a limit: a concatenation of nine parts is read by tests for each of them, or stored, with the same values",
+    ),
+    Equivalent(
+        "flatten/simplify/soacs.py",
+        "return replace(stm, pat=tuple(stm.pat[k] for k in kept), exp=exp)",
+        "return None",
+        "the copies stand for the results that are the same, which nothing uses then, so that they are removed as such",
+    ),
+    Equivalent(
+        "flatten/versions/skew.py",
+        "GREATEST = 1 << 40",
+        "GREATEST = 1 << 39",
+        "a limit of lengths, beyond what memory holds",
+    ),
+    Equivalent(
         "ir/traverse.py",
         "if type(exp) not in COMPOUND:  # most are not",
         "if False:  # most are not",
