@@ -249,7 +249,7 @@ def test_a_loop_in_batches_is_stopped(many: soac.Program, entry: str) -> None:
 
 
 def test_rounds_of_loops_of_scalars_count_by_themselves() -> None:
-    """So many for each of 600 points are not as many rounds over all of these, nor rounds of each other."""
+    """Ten for each of 600 points are not as many rounds over all of these, nor rounds of each other."""
     step = "loop x for i < m do let k = i64.u32 (x[i % n] % 7) in x with [i % n] = x[k % n] * 5 + u32.i64 (i + r)"
     text = f"""
     entry main (n: i64) (t: i64) (m: i64): [t][n]u32 =
