@@ -15,6 +15,7 @@ from ..analysis.cost import VECTOR_BITS
 from ..kernel_ir.nodes import BoundsCheck, Check, Operand
 from ..llvm.convert import convert, from_memory, to_memory, to_record
 from ..llvm.text import Code, Module, memory_type, vector
+from .flipped_bits import vectors_outside
 from .values import (
     Lanes,
     LaneValue,
@@ -61,6 +62,9 @@ def bounds_check(e: Lanes, stm: BoundsCheck) -> None:
                 fail_in_lanes(e, _lanes_outside(e, index, size), stm.site + 1, values)
         case Varying(_, texts), Uniform(_, n) if texts in e.windows:
             with unlikely(e, ends_outside(e, e.windows[texts], n)):
+                fail_in_lanes(e, _lanes_outside(e, index, size), stm.site + 1, values)
+        case Varying(_, texts), Uniform(_, n) if texts in e.flipped:
+            with unlikely(e, vectors_outside(e, e.flipped[texts], n)):
                 fail_in_lanes(e, _lanes_outside(e, index, size), stm.site + 1, values)
         case Varying(), Uniform() if (narrow := _narrow(e, stm.index)) is not None:
             fail_in_lanes(e, _narrow_lanes_outside(e, index, size, *narrow), stm.site + 1, values)

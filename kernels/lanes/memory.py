@@ -7,6 +7,9 @@ uniform index is a vector access there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from ...ir.errors import IRError
 from ...ir.ops import Op
 from ...ir.types import Prim
@@ -23,6 +26,7 @@ from .row_ends import is_end_in_place, store_first
 from .small_tables import looked_up, reached
 from .values import (
     ALL_ON,
+    Flipped,
     Lanes,
     LaneValue,
     Linear,
@@ -44,6 +48,8 @@ from .values import (
 )  # fmt: skip
 from .windows import permuted
 
+Way = tuple[str, Callable[[], tuple[str, ...]]]
+"""A condition (an i1 text), and how elements are loaded where it holds."""
 GATHERED = 4
 """Bytes of the smallest elements for which machines have gathers and scatters."""
 
@@ -51,7 +57,7 @@ GATHERED = 4
 def load(e: Lanes, array: KArray, index: Operand) -> LaneValue:
     """An element for each lane: by one scalar access, a vector for a group, or a gather, as the index has it."""
     at, table = as_index(e, index), e.tables.get(array)
-    if table is None or not isinstance(at, Varying):
+    if table is None or not isinstance(at, Varying) or _flipped_at(e, array.prim, at.texts):
         return load_at(e, array, at, _ahead(e, index))
     count = reached(e, index, table)
     if count is None:
@@ -73,6 +79,8 @@ def load_at(e: Lanes, array: KArray, i: LaneValue, ahead: int = 0) -> LaneValue:
             return loaded(e, prim, _load_run(e, place, prim, i, ahead if array.space is Space.GLOBAL else 0))
         case Varying(_, texts) if e.mask is None and (window := e.windows.get(texts)) is not None:
             return loaded(e, prim, _load_window(e, place, prim, texts, window))
+        case Varying(_, texts) if (flipped := _flipped_at(e, prim, texts)) is not None:
+            return loaded(e, prim, _load_flipped(e, array, i, flipped))
         case Varying(_, texts) if (runs := e.runs.get(texts)) is not None:
             return loaded(e, prim, _load_runs(e, place, prim, runs))
         case _:
@@ -81,24 +89,58 @@ def load_at(e: Lanes, array: KArray, i: LaneValue, ahead: int = 0) -> LaneValue:
 
 def _load_held(e: Lanes, array: KArray, table: Table, index: Varying) -> tuple[str, ...]:
     """A lookup among few elements or more, or a gather where there are too many."""
-    code, prim = e.code, array.prim
-    t, joined = vector(memory_type(prim), e.width), code.fresh("taken")
-    slots = [code.slot(t) for _ in index.texts]
+    prim, ways = array.prim, list[Way]()
+    for count in HELD[prim.bytes] if prim.bytes < GATHERED else HELD[prim.bytes][:1]:
+        few = e.code.op(f"icmp sle i64 {table.count}, {count}")
+        ways.append((few, partial(looked_up, e, prim, table, index, count)))
+    return _first_way(e, prim, ways, partial(_gathered, e, array, index))
+
+
+def _first_way(e: Lanes, prim: Prim, ways: list[Way], otherwise: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
+    """What is loaded in the first way whose condition holds, or `otherwise`."""
+    code, t = e.code, vector(memory_type(prim), e.width)
+    slots, joined = [code.slot(t) for _ in range(e.unroll)], code.fresh("taken")
 
     def put(found: tuple[str, ...]) -> None:
         for slot, x in zip(slots, found, strict=True):
             code.do(f"store {t} {x}, ptr {slot}")
         code.jump(joined)
 
-    for count in HELD[prim.bytes] if prim.bytes < GATHERED else HELD[prim.bytes][:1]:
-        few, more = code.fresh("few"), code.fresh("more")
-        code.branch(code.op(f"icmp sle i64 {table.count}, {count}"), few, more)
-        code.label(few)
-        put(looked_up(e, prim, table, index, count))
-        code.label(more)
-    put(_gathered(e, array, index))
+    for cond, way in ways:
+        here, others = code.fresh("here"), code.fresh("others")
+        code.branch(cond, here, others)
+        code.label(here)
+        put(way())
+        code.label(others)
+    put(otherwise())
     code.label(joined)
     return tuple(code.op(f"load {t}, ptr {slot}") for slot in slots)
+
+
+def _flipped_at(e: Lanes, prim: Prim, index: tuple[str, ...]) -> Flipped | None:
+    """What is known of an index with flipped bits, where elements are loaded under the mask as fast as without."""
+    return e.flipped.get(index) if e.mask is None or e.masks or prim.bytes >= GATHERED else None
+
+
+def _load_flipped(e: Lanes, array: KArray, index: Varying, flipped: Flipped) -> tuple[str, ...]:
+    """A vector for each group, permuted where it is not in order; gathers where a group begins elsewhere."""
+    prim, one, pointer = array.prim, e.one, e.places[array].pointer
+
+    def in_order(masks: Mask) -> tuple[str, ...]:
+        starts = (address(e, memory_type(prim), pointer, base) for base in flipped.bases)
+        return tuple(masked_load(e, prim, start, mask) for start, mask in zip(starts, masks, strict=True))
+
+    def permuting() -> tuple[str, ...]:
+        low = splat(e, Prim.I32, one.cast("trunc", Prim.I64, Prim.I32, flipped.low))
+        lanes, masks = e.vec.ins("xor", Prim.I32, steps(Prim.I32, 0, 1, e.width), low), full_mask(e)
+        if e.mask is not None:
+            numbers = (permuted(e, Prim.I32, e.vec.cast("sext", Prim.BOOL, Prim.I32, m), lanes) for m in masks)
+            masks = tuple(e.vec.cast("trunc", Prim.I32, Prim.BOOL, x) for x in numbers)
+        return tuple(permuted(e, prim, x, lanes) for x in in_order(masks))
+
+    straight = one.both(flipped.holds, one.ins("icmp eq", Prim.I64, flipped.low, "0"))
+    ways: list[Way] = [(straight, partial(in_order, full_mask(e))), (flipped.holds, permuting)]
+    return _first_way(e, prim, ways, partial(_gathered, e, array, index))
 
 
 def _gathered(e: Lanes, array: KArray, index: LaneValue) -> tuple[str, ...]:

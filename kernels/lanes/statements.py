@@ -70,6 +70,7 @@ from .control import (
     while_loop,
 )
 from .flags import publish, wait_for
+from .flipped_bits import flipped
 from .index_comparisons import compared
 from .interleaved import load_row, store_row
 from .kept_stores import MOST_LANES, store_kept
@@ -228,6 +229,7 @@ def operation(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Lane
     made = pointwise(e, result_type(op, prim), args, lambda v, texts: apply(v, op, prim, texts))
     moved(e, op, args, made)
     joined(e, op, args, made)
+    flipped(e, op, args, made)
     return made
 
 

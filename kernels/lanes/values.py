@@ -66,6 +66,16 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Flipped:
+    """Of indices with flipped bits (`flipped_bits.py`): where the vector of memory of each group begins (i64 texts),
+    the bits flipped in the number of a lane (an i64 text); only where the i1 `holds`."""
+
+    bases: tuple[str, ...]
+    low: str
+    holds: str
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """In the lanes of `mask` the index is `at`, an element or a run of them (`runs.py`)."""
 
@@ -122,9 +132,9 @@ class Lanes:
     the loads near other ones (`neighbours.py`); `streams`: the arrays whose whole vectors are written past the caches
     (`passes/nontemporal_stores.py`), `streamed`: has one been; `in_place`: those that are read and written;
     `quotients`: divisions by products (`uniform_division.py`); `rest`: the
-    mask of the last threads of a loop, fewer than lanes, and their number (`row_ends.py`); `windows`, `runs`: what is
-    known of indices, by their texts; `tables`: what is looked up in registers; `counted`: lanes of a peeled loop;
-    `begins`: of variables that are GROUP more than another, that one."""
+    mask of the last threads of a loop, fewer than lanes, and their number (`row_ends.py`); `windows`, `runs`,
+    `flipped`: what is known of indices, by their texts; `tables`: what is looked up in registers; `counted`: lanes of a
+    peeled loop; `begins`: of variables that are GROUP more than another, that one."""
 
     code: Code
     kernel: Kernel
@@ -146,6 +156,7 @@ class Lanes:
     rest: tuple[Mask, str] | None = None
     windows: dict[tuple[str, ...], Window] = field(default_factory=dict[tuple[str, ...], Window])
     runs: dict[tuple[str, ...], tuple[Run, ...]] = field(default_factory=dict[tuple[str, ...], tuple[Run, ...]])
+    flipped: dict[tuple[str, ...], Flipped] = field(default_factory=dict[tuple[str, ...], Flipped])
     counted: Counted | None = None
     begins: dict[Operand, Operand] = field(default_factory=dict["Operand", "Operand"])
     tables: dict[KArray, Table] = field(default_factory=dict["KArray", "Table"])
