@@ -51,7 +51,7 @@ def of_lanes(op: Op, prim: Prim, values: list[Value]) -> Callable[..., np.ndarra
     if any(v is None for v in values) or not any(isinstance(v, np.ndarray) for v in values):
         return None
     if op is Op.SELECT:
-        return np.where if prim is not Prim.U64 else None
+        return choice
     if prim is Prim.BOOL:
         return _LOGIC.get(op)
     if prim is not Prim.I64:
@@ -59,6 +59,16 @@ def of_lanes(op: Op, prim: Prim, values: list[Value]) -> Callable[..., np.ndarra
     if op in _DIVISION and np.min(np.asarray(values[0])) >= 0 and np.min(np.asarray(values[1])) > 0:
         return _DIVISION[op]
     return _FAST.get(op)
+
+
+def choice(chosen: Value, value: Known, other: Known) -> np.ndarray:
+    """`value` in the lanes that are chosen, `other` in the others, in numbers that have both."""
+    return np.where(np.asarray(chosen), *(np.asarray(x, None if _fits(x) else object) for x in (value, other)))
+
+
+def _fits(x: Known) -> bool:
+    """Whether NumPy has a number beside signed integers."""
+    return not isinstance(x, int) or -(1 << 63) <= x < 1 << 63
 
 
 def elementwise(meaning: Callable[..., scalar.Value], values: list[Value]) -> Value:

@@ -28,7 +28,7 @@ from ..kernel_ir.execution import Who, solo, writer
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
 from ..kernel_ir.shared_stack import UNIT, is_on_own_stack, place_of, word_bytes
 from ..kernel_ir.traverse import statements
-from .lane_values import Value, value_of
+from .lane_values import Value, choice, value_of
 from .memory_model import BANKS, SECTOR, WORD
 
 UNKNOWN_TRIPS = 8
@@ -312,7 +312,7 @@ def assign(e: Evaluation, name: str, value: Value) -> None:
     elif old is None or value is None:
         e.env[name] = None
     else:
-        e.env[name] = np.where(e.mask, value, old)
+        e.env[name] = choice(e.mask, value, old)
 
 
 def combined(e: Evaluation, body: tuple[KStm, ...], op: kir.KLambda) -> None:
