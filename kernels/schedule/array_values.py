@@ -182,7 +182,7 @@ def flat_indices(b: Builder, shape: tuple[Operand, ...], point: Operand) -> tupl
 
 
 def stored(b: Builder, value: Value, base: str, mode: Mode) -> ArrayRef:
-    """An array value as memory of its own (copied unless it is a stored array of this kernel's making)."""
+    """A copy of an array value in memory of its own."""
     fresh = b.alloc(base, prim_of(value), shape_of(value), mode.space)
     copy_into(b, fresh, value, mode)
     return fresh

@@ -297,24 +297,31 @@ def copied(h: HostBuilder, layouts: Layouts) -> float:
     return sum(2 * stored_bytes(h, name) for name in layouts)
 
 
-def standing_for(h: HostBuilder, atom: Atom) -> Value:
+def standing_for(h: HostBuilder, atom: Atom, seen: dict[Name, Value] | None = None) -> Value:
     """What a scalar is taken to be: what the host computes of sizes that are `EXTENT`; of what is no integer nothing is
-    known."""
+    known. `seen`: what is known of others."""
     if isinstance(atom, Const):
         return atom.value
-    match h.computed.get(atom.name):
+    seen = {} if seen is None else seen
+    if atom.name not in seen:
+        seen[atom.name] = _computed_value(h, atom.name, seen)
+    return seen[atom.name]
+
+
+def _computed_value(h: HostBuilder, name: Name, seen: dict[Name, Value]) -> Value:
+    match h.computed.get(name):
         case PrimOp(op, prim, args):
-            values = [standing_for(h, arg) for arg in args]
+            values = [standing_for(h, arg, seen) for arg in args]
             known = tuple(value for value in values if isinstance(value, bool | int | float))
             if len(known) == len(args) and not (op in (Op.QUOT, Op.REM, Op.DIV, Op.MOD) and known[1] == 0):
                 return scalar.apply(op, prim, known)
         case SizeParam(_, default):
             return default
         case Copied(other):
-            return standing_for(h, other)
+            return standing_for(h, other, seen)
         case _:
             pass
-    return EXTENT if h.types[atom.name].prim is Prim.I64 else None
+    return EXTENT if h.types[name].prim is Prim.I64 else None
 
 
 def stored_bytes(h: HostBuilder, name: Name) -> float:
