@@ -7,8 +7,8 @@
 In lanes all wait for the one that goes on the longest, and each turn gathers, also what the turn before it has
 scattered: an insertion sort of short rows takes twice the time, a walk along rows of varying length, through a hash
 table or a list (`analysis/walks.py`) up to ten times, as trial division, counts of each row or a stack one and a half
-to three times. As
-scalar code the processor begins the next thread while it waits for this one. Values, their order and the checks stay.
+to three times. As scalar code the processor begins the next thread while it waits for this one. Values, their order
+and the checks stay.
 Loops whose threads only compute until they are done stay in lanes, and those that write where a counter says that all
 share. Threads whose results are reduced are taken in the same way, each combined with those before it.
 """

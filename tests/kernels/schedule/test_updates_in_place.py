@@ -44,6 +44,12 @@ PARTS = {
 """A round of a loop over the rows of each matrix, and how many arrays it makes beside the matrix."""
 
 
+def made_by_lanes(program: soac.Program) -> int:
+    """How many arrays the kernel with a lane for each point makes beside its results."""
+    (by_lanes,) = [kernel for kernel in program.compiled.host.kernels if kernel.name == "main_ys_1"]
+    return sum(isinstance(stm, Alloc) for stm in statements(by_lanes.body))
+
+
 @pytest.mark.parametrize("name", PARTS)
 def test_updates(name: str) -> None:
     step, made = PARTS[name]
@@ -52,8 +58,7 @@ def test_updates(name: str) -> None:
         f"#[sequential_inner] map (\\a -> loop a = copy a for k < n do {step}) as"
     )
     program = soac.compile(text)
-    (by_lanes,) = [kernel for kernel in program.compiled.host.kernels if kernel.name == "main_ys_1"]
-    assert sum(isinstance(stm, Alloc) for stm in statements(by_lanes.body)) == made
+    assert made_by_lanes(program) == made
     for b, n in ((1, 1), (2, 3), (3, 17), (9, 8)):
         args = [np.random.default_rng(n).integers(-9, 9, (b, n, n), dtype=np.int32)]
         (expected,), _ = interpret(program.compiled.core, "main", [args[0].copy()])
@@ -84,8 +89,7 @@ def test_what_loops_carry(name: str) -> None:
         f"(\\rs -> loop (a, c, z) = (rs[0], rs[1], 1) for k < n do let r = rs[k] in {step}) rss)"
     )
     program = soac.compile(text)
-    (by_lanes,) = [kernel for kernel in program.compiled.host.kernels if kernel.name == "main_ys_1"]
-    assert sum(isinstance(stm, Alloc) for stm in statements(by_lanes.body)) == made
+    assert made_by_lanes(program) == made
     for b, n, m in ((1, 2, 1), (2, 3, 17), (9, 8, 40), (40, 4, 3), (0, 2, 5)):
         args = [np.random.default_rng(n).integers(-9, 9, (b, n, m), dtype=np.int32)]
         expected, _ = interpret(program.compiled.core, "main", args)
@@ -109,8 +113,7 @@ def test_two_arrays(name: str) -> None:
         f"{head} #[sequential_inner] unzip (map2 (\\a c -> loop (a, c) = (copy a, copy c) for k < n do "
         f"let (x, y) = unzip (map unzip ({step})) in (a with [:, :] = x, c with [:, :] = y)) as cs)"
     )
-    (by_lanes,) = [kernel for kernel in program.compiled.host.kernels if kernel.name == "main_ys_1"]
-    assert sum(isinstance(stm, Alloc) for stm in statements(by_lanes.body)) == made
+    assert made_by_lanes(program) == made
     for b, n in ((1, 1), (3, 17)):
         args = [np.random.default_rng(n + k).integers(-9, 9, (b, n, n)) for k in range(2)]
         expected, _ = interpret(program.compiled.core, "main", [arg.copy() for arg in args])
