@@ -24,7 +24,7 @@ from .kernel_ir import nodes as kir
 from .kernel_ir.dedup import Kernels
 from .kernel_ir.nodes import KArray, Kernel, KStm
 from .kernel_ir.traverse import children, loaded_arrays, statements, stored_arrays
-from .lower import INNER, lower_stm
+from .lower import lower_stm, schedules_of
 from .passes.divide_warps import divide_warps
 from .passes.place_fences import first_conflict
 from .schedule.by_hand import build, fault, grid_of
@@ -45,7 +45,7 @@ def check_by_hand(prog: Prog) -> None:
 def as_of_gpu(prog: Prog, version: Version) -> tuple[Kernel, int | None]:
     """The kernel as a GPU gets it before all passes, and the threads of a block; None where blocks are of points."""
     by_hand = version.kernel
-    h = HostBuilder(version.name, Names(prog.next_name), Kernels(), (), CUDA, INNER[CUDA.name])
+    h = HostBuilder(version.name, Names(prog.next_name), Kernels(), (), CUDA, schedules_of(CUDA).inner)
     h.bind((*by_hand.params, *by_hand.results))
     for stm in prog.consts:
         h.bind(stm.pat)

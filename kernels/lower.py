@@ -1,8 +1,8 @@
 """Flat programs to kernels and host programs.
 
 Statements of the host stay; a segop becomes one or more kernels, by the table of schedules of the machine that is to
-run them (`SCHEDULES`). Long reductions and scans are cut by sizes alone, so that results do not depend on the number of
-threads. What has no kernel form is kept and interpreted.
+run them (`schedules_of`). Long reductions and scans are cut by sizes alone, so that results do not depend on the number
+of threads. What has no kernel form is kept and interpreted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..ir import core
 from ..ir.by_hand import BY_HAND, attr_of
 from ..ir.core import Body, Param, Stm
 from ..ir.errors import IRError
-from ..ir.machine import CPU, CUDA, Machine
+from ..ir.machine import CPU, Machine
 from ..ir.reachable import reachable
 from ..ir.reached_sides import Wanted
 from ..ir.recursion import most_calls
@@ -26,58 +26,30 @@ from ..ir.version_tree import comparisons
 from .host_ir.dead_code import without_unread_iotas
 from .host_ir.launch_parameters import Side
 from .host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostIf, HostLoop, HostProgram, HostStm, launches
-from .host_ir.overwrite import overwrite_operands
 from .host_ir.parts_in_place import parts_in_place
 from .kernel_ir.dedup import Kernels
 from .lower_parts import left_out
 from .schedule.by_hand import launch_by_hand
-from .schedule.cpu import lanes_over_rows, seghist, segmap
 from .schedule.cpu.filters import counting, counts_apart, filters_in
 from .schedule.cpu.rows_and_columns import Pair, pairs_in, run_pair
 from .schedule.cpu.scan_and_map import followers_in, run_both
 from .schedule.cpu.scans_together import scans_together
+from .schedule.cpu.schedules import SCHEDULES
 from .schedule.cpu.segmap import sequential
-from .schedule.cpu.segscatter import BY_POINTS, SEGSCATTER
-from .schedule.cpu.unroll_and_jam_loop import gen_soac
-from .schedule.cuda import seghist as gpu_seghist
-from .schedule.cuda import segmap as gpu_segmap
-from .schedule.cuda import segred as gpu_segred
-from .schedule.cuda import segscan as gpu_segscan
-from .schedule.cuda.inner_points import points
-from .schedule.cuda.mapping import best_layout
-from .schedule.cuda.scalars_by_address import by_address
 from .schedule.guarded_sizes import guarded_sizes
-from .schedule.host_builder import BestMapping, Follower, HostBuilder, Scheduled
-from .schedule.kernel_builder import InnerSchedules, NotLowerable
+from .schedule.host_builder import Follower, HostBuilder, Scheduled
+from .schedule.kernel_builder import NotLowerable
 from .schedule.queries import has_loop, has_segop
-from .schedule.table import SegOp, Segop, Table, bound, run
+from .schedule.table import Schedules, SegOp, Segop, bound, run
 
-SCHEDULES: Mapping[str, Mapping[type, Table]] = {
-    CPU.name: {
-        core.SegMap: segmap.SEGMAP,
-        core.SegRed: lanes_over_rows.SEGRED,
-        core.SegScan: lanes_over_rows.SEGSCAN,
-        core.SegScatter: SEGSCATTER,
-        core.SegHist: seghist.SEGHIST,
-    },
-    CUDA.name: {
-        core.SegMap: gpu_segmap.SEGMAP,
-        core.SegRed: gpu_segred.SEGRED,
-        core.SegScan: gpu_segscan.SEGSCAN,
-        core.SegScatter: BY_POINTS,
-        core.SegHist: gpu_seghist.SEGHIST,
-    },
-}
-"""How each machine runs a segop."""
 
-INNER: Mapping[str, InnerSchedules] = {
-    CPU.name: InnerSchedules(gen_soac, None),
-    CUDA.name: InnerSchedules(gen_soac, points),
-}
-"""How each machine runs what is inside of a kernel."""
+def schedules_of(machine: Machine) -> Schedules:
+    """How a machine runs segops. What GPUs need is imported for the first program that is compiled for one."""
+    if machine.name == CPU.name:
+        return SCHEDULES
+    from .schedule.cuda.schedules import SCHEDULES as of_gpus
 
-MAPPED: Mapping[str, BestMapping] = {CUDA.name: best_layout}
-"""How machines with many threads lay the points of a segop over them."""
+    return of_gpus
 
 
 def lower(
@@ -90,14 +62,14 @@ def lower(
     one entry alone, of whose versions some are left out."""
     kernels = Kernels()
     functions: list[HostFun] = []
-    last = prog.next_name
+    last, schedules = prog.next_name, schedules_of(machine)
     for fun in prog.functions:
         if fun.entry is None or (wanted is not None and fun.entry.name != wanted.entry):
             continue
-        h = HostBuilder(fun.entry.name, Names(prog.next_name), kernels, prog.functions, machine, INNER[machine.name])
+        h = HostBuilder(fun.entry.name, Names(prog.next_name), kernels, prog.functions, machine, schedules.inner)
         h.others, h.observe = len(kernels.made), observe
         h.wanted = None if wanted is None else wanted.sides
-        h.mapped = MAPPED.get(machine.name)
+        h.mapped = schedules.mapped
         h.bind(fun.params)
         stms = lower_stms(h, (*prog.consts, *fun.body.stms), fun.body.result)
         body = without_unread_iotas(HostBody(stms, fun.body.result))
@@ -106,8 +78,7 @@ def lower(
         last = max(last, h.names.next)
     names = {launch.kernel for fun in functions for launch in launches(*fun.bodies)}
     program = HostProgram(tuple(functions), tuple(k for k in kernels.made if k.name in names))
-    program = parts_in_place(program, last_names := Names(last))
-    return by_address(program, last_names) if machine.name == CUDA.name else overwrite_operands(program)
+    return schedules.finished(parts_in_place(program, last_names := Names(last)), last_names)
 
 
 def called_by(prog: core.Prog, fun: core.FunDef) -> Iterator[core.FunDef]:
@@ -195,7 +166,7 @@ def lower_stm(h: HostBuilder, stm: Stm) -> None:
     exp = stm.exp
     match exp:
         case core.SegMap() | core.SegRed() | core.SegScan() | core.SegScatter() | core.SegHist():
-            table, base = SCHEDULES[h.machine.name][type(exp)], stm.pat[0].name.base if stm.pat else "map"
+            table, base = schedules_of(h.machine).tables[type(exp)], stm.pat[0].name.base if stm.pat else "map"
             h.considered, h.nesting = [], 0
             why = guarded(h, stm, lambda: run(placed(h, Segop(h, stm, exp, base, [])), table))
             h.observe(Scheduled(h.entry, stm, h.side, tuple(h.considered), why))

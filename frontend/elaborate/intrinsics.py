@@ -10,7 +10,6 @@ from .accumulators import acc_write_value, hist_stream_value, scatter_stream_val
 from .appended_rows import appended_rows_value
 from .assertions import require_equal, require_size
 from .by_hand import BY_HAND, Intrinsic
-from .derivatives import jvp_value, vjp_value, with_vjp_value
 from .indexing import copy_value
 from .shapes import coerce_like, shape_parts
 from .soacs import (
@@ -183,6 +182,17 @@ def _same(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     return args[0]
 
 
+def _derivative(name: str) -> Intrinsic:
+    """A differential operator. What it needs is imported for the first program that has one."""
+
+    def run(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+        from . import derivatives
+
+        return getattr(derivatives, name)(st, args, loc, hint)
+
+    return run
+
+
 INTRINSICS: dict[str, Intrinsic] = {
     "map": map_value, "map1": map_value, "map2": map_value, "map3": map_value, "map4": map_value, "map5": map_value,
     "reduce": reduce_value, "reduce_comm": reduce_comm_value, "redomap": redomap_value,
@@ -195,7 +205,7 @@ INTRINSICS: dict[str, Intrinsic] = {
     "concat": _concat, "++": _concat,
     "zip": _zip, "zip2": _zip, "zip3": _zip, "zip4": _zip, "zip5": _zip,
     "unzip": _unzip, "unzip2": _unzip, "unzip3": _unzip, "unzip4": _unzip, "unzip5": _unzip,
-    "jvp2": jvp_value, "vjp2": vjp_value, "with_vjp": with_vjp_value,
+    "jvp2": _derivative("jvp_value"), "vjp2": _derivative("vjp_value"), "with_vjp": _derivative("with_vjp_value"),
     "scatter_stream": scatter_stream_value, "hist_stream": hist_stream_value, "acc_write": acc_write_value,
     "opaque": _same, "trace": _same, **BY_HAND,
 }  # fmt: skip

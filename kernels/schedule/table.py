@@ -11,17 +11,18 @@ The rows that are behind one that is always taken are not looked at. What was co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from ...ir import core
 from ...ir.core import Param, Stm
 from ...ir.records import dataclass
-from ...ir.types import Atom, Name, Type
+from ...ir.types import Atom, Name, Names, Type
 from ..analysis.cost import EXTENT
-from ..host_ir.nodes import HostBody, launches
-from .host_builder import FALSE, TRUE, Considered, HostBuilder, Made, either
+from ..host_ir.nodes import HostBody, HostProgram, launches
+from .host_builder import FALSE, TRUE, BestMapping, Considered, HostBuilder, Made, either
+from .kernel_builder import InnerSchedules
 from .queries import nest_depth
 
 SegOp = core.SegMap | core.SegRed | core.SegScan | core.SegScatter | core.SegHist
@@ -81,6 +82,17 @@ class Schedule(Generic[S]):
 
 
 Table = tuple[Schedule[Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedules:
+    """How a machine runs segops. `inner`: what is inside of a kernel; `mapped`: how the points of a segop lie over many
+    threads; `finished`: the program when all of it has been lowered, with fresh names."""
+
+    tables: Mapping[type, Table]
+    inner: InnerSchedules
+    mapped: BestMapping | None
+    finished: Callable[[HostProgram, Names], HostProgram]
 
 
 def run(segop: Segop[Any], table: Table) -> None:

@@ -18,7 +18,7 @@ from soac.ir.ops import Op
 from soac.ir.types import I64, Atom, Const, Name, Names, Prim, Var, i64
 from soac.kernels.host_ir.nodes import HostIf
 from soac.kernels.kernel_ir.dedup import Kernels
-from soac.kernels.lower import INNER, SCHEDULES, lower
+from soac.kernels.lower import lower, schedules_of
 from soac.kernels.schedule.host_builder import HostBuilder, Scheduled
 from soac.kernels.schedule.table import Schedule, Segop, Table, run
 from soac.pipeline import compile_prog
@@ -32,7 +32,7 @@ N, RESULT = Name("n", 0), Name("r", 1)
 
 def segop() -> Segop[core.SegMap]:
     """Of one result, in an entry with a size `n`."""
-    h = HostBuilder("main", Names(2), Kernels(), (), CPU, INNER[CPU.name])
+    h = HostBuilder("main", Names(2), Kernels(), (), CPU, schedules_of(CPU).inner)
     h.bind((Param(N, I64),))
     exp = core.SegMap(Level.THREAD, SegSpace(()), core.Body((), (i64(0),)), (I64,))
     return Segop(h, Stm((Param(RESULT, I64),), exp, (), (), NOWHERE), exp, "r", [])
@@ -105,9 +105,9 @@ def paths_of(table: Table, above: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 ROWS = {
-    (machine, kind.__name__.lower(), path)
-    for machine, tables in SCHEDULES.items()
-    for kind, table in tables.items()
+    (machine.name, kind.__name__.lower(), path)
+    for machine in (CPU, CUDA)
+    for kind, table in schedules_of(machine).tables.items()
     for path in paths_of(table)
 }
 
@@ -173,5 +173,4 @@ def test_what_is_considered_are_rows_and_one_is_always_taken(machine: Machine) -
 
 
 def test_machines_have_tables() -> None:
-    assert SCHEDULES.keys() == INNER.keys() == {CPU.name, CUDA.name}
-    assert all(tables.keys() == SCHEDULES[CPU.name].keys() for tables in SCHEDULES.values())
+    assert schedules_of(CPU).tables.keys() == schedules_of(CUDA).tables.keys()

@@ -21,7 +21,7 @@ from soac.kernels.host_ir.nodes import HostBody, HostIf, HostLoop, HostStm
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.dedup import Kernels
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, Space
-from soac.kernels.lower import INNER
+from soac.kernels.lower import schedules_of
 from soac.kernels.schedule.cuda import segmap as gpu_segmap
 from soac.kernels.schedule.cuda.mapping import (
     FACTORS,
@@ -163,7 +163,7 @@ def with_constants(mapping: Mapping, size: int) -> Made:
 
 def test_a_pair_of_order_and_factor_is_found_that_is_not_of_the_best_order() -> None:
     """With S = 1 the order of the source is best; with S = 8 a block reads its constants for 8 times the points."""
-    h = HostBuilder("main", Names(0), Kernels(), (), CUDA, INNER[CUDA.name])
+    h = HostBuilder("main", Names(0), Kernels(), (), CUDA, schedules_of(CUDA).inner)
     names = Names(0)
     space = SegSpace(((names.fresh("i"), i64(64)), (names.fresh("j"), i64(64))))
     search = search_of(h, space, with_constants)
