@@ -1,13 +1,14 @@
-"""What a body holds, at any depth."""
+"""What a body holds, at any depth, and which statements may wait for others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...flatten.aliasing.classes import overwritten_in
 from ...ir import core
 from ...ir.aliases import taken_over
 from ...ir.core import Body, Param, SegSpace, Stm
-from ...ir.traverse import all_exps, bodies, free_in_body
+from ...ir.traverse import all_exps, bodies, free_in_body, free_in_stm
 from ...ir.types import Name, Var
 
 
@@ -131,3 +132,12 @@ def overwritten(stm: Stm) -> dict[Name, Name]:
 def stays(stm: Stm) -> bool:
     """Is it a map of threads, which needs no SOACs in its place?"""
     return isinstance(stm.exp, core.SegMap) and stm.exp.level is core.Level.THREAD
+
+
+def may_wait(first: Stm, between: Iterable[Stm]) -> bool:
+    """Whether a statement may be executed behind others: these overwrite nothing, and read nothing of what it gives."""
+    made = {p.name for p in first.pat}
+    return not any(
+        made & set(free_in_stm(stm)) or isinstance(stm.exp, core.Apply) or overwritten_in(Body((stm,), ()))
+        for stm in between
+    )

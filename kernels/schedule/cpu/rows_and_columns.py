@@ -13,10 +13,9 @@ linear models. The sums of the columns are those of `streamed_rows.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 
-from ....flatten.aliasing.classes import overwritten_in
 from ....ir import core
 from ....ir.core import Body, Fix, If, Index, Param, PrimOp, SegMap, Stm
 from ....ir.ops import Op, can_fail
@@ -27,6 +26,7 @@ from ....ir.types import Atom, Const, Name, Type, Var, i64
 from ...host_ir.launch_parameters import Kind
 from ..host_builder import HostBuilder, either
 from ..kernel_builder import Builder, NotLowerable, Operand, Value
+from ..queries import may_wait
 from ..table import Segop, in_memory, run
 from .rows_side_by_side import is_large, matrix_of_rows, rows_together
 from .segmap import POINTS, points_of, tall_reduction_of
@@ -59,7 +59,7 @@ def pairs_in(stms: tuple[Stm, ...], guards: Container[Name]) -> Mapping[Name, Pa
             first, second = sorted((k, j))
             if k in taken or j in taken or j in rows or matrix not in free_in_body(exp.body):
                 continue
-            if _may_wait(stms[first], stms[first + 1 : second]):
+            if may_wait(stms[first], stms[first + 1 : second]):
                 taken |= {k, j}
                 found[stms[second].pat[0].name] = Pair(stms[first], stms[second], matrix, k == first)
     return found
@@ -87,15 +87,6 @@ def _fails(exp: core.Exp) -> bool:
             return not safe
         case _:
             return False
-
-
-def _may_wait(first: Stm, between: Iterable[Stm]) -> bool:
-    """Whether a statement may be executed behind others, which overwrite nothing."""
-    made = {p.name for p in first.pat}
-    return not any(
-        made & set(free_in_stm(stm)) or isinstance(stm.exp, core.Apply) or overwritten_in(Body((stm,), ()))
-        for stm in between
-    )
 
 
 # ---- one pass ------------------------------------------------------------------------------------------------------

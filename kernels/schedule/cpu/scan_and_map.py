@@ -17,10 +17,11 @@ from ....ir import core
 from ....ir.core import Body, Convert, Copied, Fix, Index, PrimOp, Stm
 from ....ir.ops import can_fail
 from ....ir.rename import substitute_body
-from ....ir.traverse import bodies, consumed_by, free_in_body, free_in_stm
+from ....ir.traverse import free_in_body, free_in_stm
 from ....ir.types import Atom, Const, Name, Var
 from ..host_builder import Filter, Follower
 from ..kernel_builder import NotLowerable
+from ..queries import may_wait
 from ..soacs import is_simple
 from ..table import Segop, Table, run
 from .lanes_over_rows import LYING, lie_to_be_scanned
@@ -61,7 +62,7 @@ def _follower_of(where: int, stms: tuple[Stm, ...], result: tuple[Atom, ...]) ->
                 return None
         case _:
             return None
-    if any(t.shape for t in ret) or not all(map(_is_plain, body.stms)) or not all(map(_only_makes, later[:number])):
+    if any(t.shape for t in ret) or not all(map(_is_plain, body.stms)) or not may_wait(scan, later[:number]):
         return None
     own = tuple(Fix(Var(index)) for index in space.indices)
     read = {s.pat[0].name: s.exp for s in body.stms if isinstance(s.exp, Index) and s.exp.dims == own}
@@ -89,17 +90,6 @@ def _is_plain(stm: Stm) -> bool:
             return not stm.pat[0].type.shape
         case _:
             return False
-
-
-def _only_makes(stm: Stm) -> bool:
-    """A statement that overwrites nothing, so that a scan may be computed behind it."""
-    match stm.exp:
-        case core.SegMap() | core.SegRed() | core.SegScan():
-            return True
-        case core.Apply():
-            return False
-        case exp:
-            return not bodies(exp) and not consumed_by(exp)
 
 
 def run_both(s: Segop[core.SegScan], one: Follower) -> None:

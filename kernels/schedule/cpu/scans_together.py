@@ -16,8 +16,9 @@ from dataclasses import replace
 from ....ir import core
 from ....ir.core import Body, Stm
 from ....ir.rename import rename_exp, substitute_body
-from ....ir.traverse import bodies, consumed_by, free_in_body, free_in_stm
+from ....ir.traverse import free_in_body, free_in_stm
 from ....ir.types import Atom, Name, Names, Var
+from ..queries import may_wait
 from .segscan import scanned_in
 
 
@@ -46,16 +47,10 @@ def _joined(
             continue
         if any(name in mine for stm in users for name in free_in_stm(stm)):
             continue
-        between = stms[next(k for k, stm in enumerate(stms) if stm is other) + 1 : end]
-        if all(not consumed_by(stm.exp) and not bodies_consume(stm) for stm in between):
+        if may_wait(other, stms[next(k for k, stm in enumerate(stms) if stm is other) + 1 : end]):
             both = _both(names, other, count)
             return tuple(both if stm is count else stm for stm in stms if stm is not other)
     return stms
-
-
-def bodies_consume(stm: Stm) -> bool:
-    """Whether a statement that is no segop has bodies, which may overwrite arrays."""
-    return not isinstance(stm.exp, core.SegMap | core.SegRed | core.SegScan) and bool(bodies(stm.exp))
 
 
 def _fit(one: Stm, other: Stm) -> bool:
