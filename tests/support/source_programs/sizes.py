@@ -228,4 +228,4 @@ def _flatmapped(w: Writer, xs: Var, elem: Type) -> None:
     for name, type in zip(
         names, (Array(n, I64), Array(size, Prim("bool")), Array(n, I64), Array(size, inner)), strict=True
     ):
-        w.add(Var(name, type, w.block, frozenset((name,))))
+        w.add(Var(name, type, w.block, xs.roots | {*names}))
