@@ -75,6 +75,10 @@ PROGRAMS = {
         "let a = copy xs let ys = map (* 2) xs let us = map2 (+) ys a let a = a with [0] = 50"
         " let (vs, w) = (map (+ 1) ys, a[0]) in (vs, us, w)"
     ),
+    "a map that is read at other places behind what overwrites its array": (
+        "let a = reduce_by_index (replicate n 1) (+) 0 xs xs let ys = map (\\x -> x * x + 1) a let a = a with [0] = 50"
+        " in (map (\\i -> ys[(i + 1) % n] * 2) (iota n), a)"
+    ),
     "a value of a loop that becomes a number": "loop (a, b) = (n, 1) for _i < n do (7, b + a)",
     "sums of products of halves": (
         "map (\\x -> let y = f16.i64 x / 7 in f16.sum (map2 (*) [y, y + 1] [y, y + 0.3])) (map (* 3) xs)"

@@ -140,3 +140,37 @@ def test_scalar_code_keeps_its_bits(prim: Prim) -> None:
         found, _ = interpret(after, "main", [DTYPES[prim].type(value) for value in given.values()])
         for tree, value in zip(exps, found, strict=True):
             assert bits(value.item()) == bits(meaning(tree, given)), (tree, given)
+
+
+KNOWN = (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.QUOT, Op.MIN, Op.MAX, Op.AND, Op.OR, Op.XOR, *COMPARISONS)
+
+
+def unary(prim: Prim) -> list[Op]:
+    """Cheap operations on a number that give one of its type."""
+    ops = [op for op in Op if defined(op, prim) and EXPENSES[op] is not Expense.CALL and arity(op) == 1]
+    return [op for op in ops if operand_types(op, prim) == (prim,) and result_type(op, prim) is prim]
+
+
+def test_what_is_an_operand_or_always_the_same_is_no_operation() -> None:
+    """Of bytes: an operation on x and itself, 0, 1 or -1, and two operations on x in turn."""
+    i8, x = Prim.I8, Var(X)
+    pairs = [pair for c in (0, 1, -1) for pair in ((x, constant(i8, c)), (constant(i8, c), x))]
+    exps: list[Tree] = [(op, i8, pair) for op in KNOWN for pair in ((x, x), *pairs)]
+    exps += [(op, i8, ((other, i8, (x,)),)) for op in unary(i8) for other in unary(i8)]
+    inputs = [{X: x, Y: 0} for x in (*range(-128, 128, 9), *edges(i8))]
+    values = {tree: [meaning(tree, given) for given in inputs] for tree in exps if not fails(tree, inputs)}
+    same = [tree for tree, xs in values.items() if len(set(xs)) == 1 or xs == [given[X] for given in inputs]]
+    assert len(same) > 20
+    (fun,) = simplify(program(i8, same)).functions
+    made = {Var(p.name) for stm in fun.body.stms for p in stm.pat}
+    assert not [tree for tree, result in zip(same, fun.body.result, strict=True) if result in made]
+
+
+@pytest.mark.parametrize("prim", [Prim.I32, Prim.F32])
+def test_what_changes_nothing_the_second_time_is_computed_once(prim: Prim) -> None:
+    for op in unary(prim):
+        once: Tree = (op, prim, (Var(X),))
+        twice: Tree = (op, prim, (once,))
+        (fun,) = simplify(program(prim, [twice])).functions
+        changed = any(bits(meaning(once, {X: x})) != bits(meaning(twice, {X: x})) for x in edges(prim))
+        assert changed or len(fun.body.stms) == 1, op
