@@ -66,13 +66,15 @@ def _in_parts(stm: Stm, exp: Scatter | Hist, around: Around) -> tuple[Stm, ...] 
     if parts is None:
         return None
     stms, dests = list[Stm](), exp.dests
+    certs = tuple(dict.fromkeys((*stm.certs, *(cert for array in exp.arrays for cert in around.made[array].certs))))
     for k, (again, width, arrays) in enumerate(parts):
         pat = stm.pat if k == len(parts) - 1 else tuple(_fresh(p, around) for p in stm.pat)
         part = replace(exp, width=width, arrays=arrays, map=rename_lambda(exp.map, around.names), dests=dests)
         if isinstance(part, Hist):
             part = replace(part, op=replace(part.op, op=rename_lambda(part.op.op, around.names)))
         writes = isinstance(part, Scatter) and k and PART not in stm.attrs
-        stms += [*again, replace(stm, pat=pat, exp=part, attrs=(*stm.attrs, PART) if writes else stm.attrs)]
+        attrs = (*stm.attrs, PART) if writes else stm.attrs
+        stms += [*again, replace(stm, pat=pat, exp=part, certs=certs, attrs=attrs)]
         dests = tuple(p.name for p in pat)
     return tuple(stms)
 
@@ -143,8 +145,11 @@ def _literal_of(array: Name, around: Around) -> _Literals | None:
             result = dict(zip((p.name for p in stm.pat), f.body.result, strict=True))[rows]
         case _:
             return None
-    literal = next((s.exp for s in f.body.stms if Var(s.pat[0].name) == result), None)
+    literal = next((s.exp for s in f.body.stms if Var(s.pat[0].name) == result and not s.certs), None)
     rest = tuple(s for s in f.body.stms if not isinstance(s.exp, ArrayLit))
+    read = {name for s in rest for name in free_in_stm(s)}
+    if any(isinstance(s.exp, ArrayLit) and s.pat[0].name in read for s in f.body.stms):
+        return None
     if not isinstance(literal, ArrayLit) or literal.row.shape or not _is_cheap(rest):
         return None
     return _Literals(stm, screma, literal.elems, literal.row, free_in_stm(stm))

@@ -237,7 +237,7 @@ def _literal(array: Name, around: Around) -> ArrayLit | None:
 def _lit(body: Body, result: Atom) -> ArrayLit | None:
     """The literal of scalars that an atom is, or that it repeats."""
     for stm in body.stms:
-        if result == Var(stm.pat[0].name):
+        if result == Var(stm.pat[0].name) and not stm.certs:
             match stm.exp:
                 case ArrayLit(row=row) as lit if not row.shape:
                     return lit
@@ -321,6 +321,8 @@ def _computed_there(maker: Stm, reader: Stm, around: Around) -> Stm | None:
     outer = len(exp.space.dims)
     if exp.level is not Level.THREAD or exp.space.widths != into.space.widths[:outer]:
         return None
+    if free_in_stm(reader).keys().isdisjoint(p.name for p in maker.pat):
+        return None  # it reads views of them
     if outer < len(into.space.dims) and sum(weight_of(s.exp) for s in exp.body.stms if not _is_rows(s)) > LIMIT:
         return None
     at = {own: Var(index) for own, index in zip(exp.space.indices, into.space.indices, strict=False)}
@@ -351,7 +353,7 @@ def _element(body: Body, value: Atom, dims: tuple[DimIndex, ...]) -> Atom | None
     """The element of a result, as what a literal or a repetition has there."""
     if not dims:
         return value
-    made = next((s.exp for s in body.stms if value == Var(s.pat[0].name)), None)
+    made = next((s.exp for s in body.stms if value == Var(s.pat[0].name) and not s.certs), None)
     match made, dims[0]:
         case ArrayLit(elems=elems), Fix(Const() as k) if 0 <= _constant(k) < len(elems):
             return _element(body, elems[_constant(k)], dims[1:])

@@ -174,14 +174,14 @@ def _simplify_operator(reduction: Reduction, env: Env) -> Reduction:
     return Reduction(Lambda(reduction.op.params, body, reduction.op.ret), reduction.neutral, reduction.comm)
 
 
-def _simplify_lambda(soac: Soac, env: Env) -> Soac:
+def _simplify_lambda(stm: Stm, soac: Soac, env: Env) -> Stm:
     runs = isinstance(soac.width, Const) and soac.width.value >= 1
     frame = env.open(FrameKind.LAMBDA, runs=runs, width=soac.width)
     env.bind(soac.map.params)
     note_inputs(soac, env)
     body = _finish_body(soac.map.body, env)
     env.behind |= bool(frame.rows)
-    return with_rows(replace(soac, map=Lambda(soac.map.params, body, soac.map.ret)), frame)
+    return with_rows(stm, replace(soac, map=Lambda(soac.map.params, body, soac.map.ret)), frame, env)
 
 
 def _simplify_bodies(stm: Stm, env: Env) -> Stm:
@@ -197,9 +197,10 @@ def _simplify_bodies(stm: Stm, env: Env) -> Stm:
             env.behind |= bool(invariant_params(loop, env))
             return replace(stm, exp=loop)
         case Screma() | Hist() | Scatter():
-            soac = _simplify_lambda(exp, env)
-            ops = tuple(_simplify_operator(r, env).op for r in reductions(soac))
-            return _first_rule(RESULT_RULES, replace(stm, exp=with_lambdas(soac, (soac.map, *ops))), env)
+            stm = _simplify_lambda(stm, exp, env)
+            assert isinstance(stm.exp, Soac)
+            ops = tuple(_simplify_operator(r, env).op for r in reductions(stm.exp))
+            return _first_rule(RESULT_RULES, replace(stm, exp=with_lambdas(stm.exp, (stm.exp.map, *ops))), env)
         case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
             return replace(stm, exp=_simplify_segop(exp, env))
         case _:

@@ -154,15 +154,15 @@ def _placed(exp: Exp, type_: Type, base: str, level: int, env: Env) -> Name:
 
 def _counted_back(index: Name, env: Env) -> Name | None:
     """i, where an index is n - 1 - i or n - i - 1 and i counts the rows of a map of n."""
-    match env.value_of(Var(index)):
+    match env.definition(Var(index)):
         case PrimOp(Op.SUB, Prim.I64, (x, Var(counter))) if counter in env.counters:
-            match env.value_of(x):
+            match env.definition(x):
                 case PrimOp(Op.SUB, Prim.I64, (n, one)) if is_one(one):
                     pass
                 case _:
                     return None
         case PrimOp(Op.SUB, Prim.I64, (x, one)) if is_one(one):
-            match env.value_of(x):
+            match env.definition(x):
                 case PrimOp(Op.SUB, Prim.I64, (n, Var(counter))) if counter in env.counters:
                     pass
                 case _:
@@ -182,13 +182,14 @@ def _row_param(array: Name, frame: Frame, level: int, env: Env) -> Name:
     return frame.rows[array].name
 
 
-def with_rows(soac: Soac, frame: Frame) -> Soac:
-    """The SOAC with the inputs that `take_row` asked for."""
+def with_rows(stm: Stm, soac: Soac, frame: Frame, env: Env) -> Stm:
+    """The SOAC with the inputs that `take_row` asked for in place of numbers, relying on what these rely on."""
     if not frame.rows:
-        return soac
+        return replace(stm, exp=soac)
     f = soac.map
     f = Lambda((*f.params, *frame.rows.values()), f.body, f.ret)
-    return replace(soac, arrays=(*soac.arrays, *frame.rows), map=f)
+    numbers = (one for xs in soac.arrays if (one := env.producer(xs)) is not None and isinstance(one.exp, Iota))
+    return with_certs(stm, replace(soac, arrays=(*soac.arrays, *frame.rows), map=f), *numbers)
 
 
 # ---- results ------------------------------------------------------------------------------------------------------
@@ -271,7 +272,7 @@ def _is_column(array: Name, f: Lambda, rows: _Rows, env: Env) -> bool:
     r"""Is `map (\row -> row[i]) array` column i of an array from outside, and does i count its columns?"""
     match f.body.stms:
         case (Stm(exp=Index(row, (Fix(Var(i)), *rest), True), certs=()) as one,):
-            counts = i in rows.inputs and i in env.counters
+            counts = i in rows.inputs and i in env.counters and env.definition(Var(rows.inputs[i])) is not None
             is_all = f.body.result == (Var(one.pat[0].name),) and row == f.params[0].name
         case _:
             return False
