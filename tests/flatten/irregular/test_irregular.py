@@ -95,6 +95,13 @@ CASES = {
         f"map (\\y -> {SIZE} in reduce (\\a b -> if b == 0 then a else a // b * b + a % b) 0 ({COUNT})) ys",
         {Rule.FLAT_RED},
     ),
+    "operator that fails from one row to the next": (
+        "[n]i32",
+        f"""map (\\y -> {SIZE}
+                    let op a b = if a == -1 then b else if b == -1 then a else assert (a % 9 == b % 9) (i32.max a b)
+                    in i32.sum (scan op (-1) (map (\\i -> i32.i64 i * 9 + y) (iota k)))) ys""",
+        {Rule.FLAT_SCAN},
+    ),
     "operator on rows": (
         "[n][m]i32",
         f"""map (\\y -> {SIZE}
@@ -445,10 +452,19 @@ def test_sort_of_rows() -> None:
             assert value == np.array(expected).astype(np.int32)
 
 
-def test_versions_that_are_the_same_are_one() -> None:
-    """An operator that varies keeps the reduction in the thread: then there is nothing to choose."""
-    prog = compiled("[n]i32", "map2 (\\xs y -> reduce i32.max y xs) xss ys")
-    assert sites(flatten_traced(prog, Mode.INCREMENTAL, CUDA).prog) == ()
+@pytest.mark.parametrize(
+    ("result", "body"),
+    [
+        ("[n]i32", "map2 (\\xs y -> reduce i32.max y xs) xss ys"),
+        (
+            "[n][m]i32",
+            f"map (\\y -> {SIZE} in hist (\\a b -> i32.max (i32.min a b) y) 100 m (map (% m) (iota k)) ({COUNT})) ys",
+        ),
+    ],
+)
+def test_versions_that_are_the_same_are_one(result: str, body: str) -> None:
+    """An operator that varies keeps the reduction, or the histogram, in the thread: then there is nothing to choose."""
+    assert sites(flatten_traced(compiled(result, body), Mode.INCREMENTAL, CUDA).prog) == ()
 
 
 def test_empty_segments_of_a_scan_beside_reductions_have_their_neutral_elements() -> None:

@@ -166,11 +166,13 @@ OUTSIDE = (
     "xs[1:n + 1]", "xs[k + 1:n + k + 1]", "map (\\i -> xs[i + (k % 3 - 2)]) (iota n)",
     "map (\\i -> xs[i + k % 3 - 2]) (iota n)", "map (\\i -> xs[i + (k + 2) % 3]) (iota n)",
     "map (\\i -> if i >= n - 1 || 7 / (i + 1) > k then xs[i + 1] else 0) (iota n)",
+    "map (\\i -> if i >= 1 then xs[i - 2] else 0) (iota n)", "map (\\i -> if 0 < i then xs[i - 2] else 0) (iota n)",
 )  # fmt: skip
 INSIDE = (
     "xs[0:n]", "map (\\i -> xs[i]) (iota n)", "map (\\i -> ys[i + k % 3]) (iota n)",
     "map (\\i -> if i < n - 1 && 7 / (i + 1) > k then xs[i + 1] else 0) (iota n)",
     "map (\\i -> if i >= n - 1 || 7 / (i + 1) > k then 0 else xs[i + 1]) (iota n)",
+    "map (\\i -> if i >= 1 then xs[i - 1] else 0) (iota n)", "map (\\i -> if 0 < i then xs[i - 1] else 0) (iota n)",
     "map (\\i -> if k >= 0 && k < 3 then if k < 9 then ys[i + k] else k else 0) (iota n)",
 )  # fmt: skip
 
