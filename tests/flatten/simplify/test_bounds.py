@@ -138,6 +138,17 @@ def test_a_converted_index_is_the_number_that_it_was(place: str, safe: bool) -> 
     assert all_safe(f"entry main (xs: [100]i64): i64 = loop s = 0 for k < 9i32 do s * 3 + xs[{place}]") is safe
 
 
+@pytest.mark.parametrize("k", [-(2**63), 2**63 - 1, 0])
+def test_sums_of_numbers_of_which_nothing_is_known_wrap(k: int) -> None:
+    texts = ("k - 1 < k", "k - 1 <= k", "k < k + 1", "k + 1 >= k", "k - 3 < k - 1", "2 * k < 2 * k + 1")
+    entries = (f"entry e{number} (k: i64): bool = {text}" for number, text in enumerate(texts))
+    prog = compile_text("\n".join(entries), "bounds.soac")
+    programs = prepare(prog), prepare(simplify(prog))
+    for number, text in enumerate(texts):
+        before, after = (one.run(f"e{number}", (np.int64(k),), Thresholds())[0] for one in programs)
+        assert before == after, text
+
+
 WINDOW = "entry main [c][h] (xs: [c][h]i64): [][]i64 = tabulate_2d (c * 9) (h - 2) (\\q i -> xs[{}, {}])"
 
 
