@@ -23,7 +23,7 @@ from .scope import Scope, op_in
 def can_be_taken(scope: Scope, map_: SegMap, update: Update, part: Part, beside: Mapping[Name, Place]) -> bool:
     """Whether all these reads are of copies that are smaller than the part."""
     reads = [s for s in all_stms(map_.body) if isinstance(s.exp, Index)]
-    safe = {s.pat[0].name for s in reads if isinstance(s.exp, Index) and s.exp.safe}
+    safe = {s.pat[0].name for s in all_stms(map_.body) if isinstance(s.exp, Index) and s.exp.safe}
     if beside and any(s.pat[0].type.shape and (s.certs or s.pat[0].name not in safe) for s in reads):
         return False  # a view that says whether a place is there
     inside = set(map_.space.indices) | bound_in_body(map_.body).keys()
