@@ -143,12 +143,9 @@ def _is_plain(stm: Stm) -> bool:
 
 
 def _is_scalar_redomap(stm: Stm, exp: Screma) -> bool:
-    return (
-        not exp.scans
-        and len(stm.pat) == exp.num_reds > 0
-        and all(not p.type.shape for p in (*stm.pat, *exp.map.params))
-        and all(_is_plain(inner) for red in exp.reds for inner in red.op.body.stms)
-    )
+    """Whether all results are scalars, which those of reductions alone are, and so are the elements."""
+    scalars = all(not p.type.shape for p in (*stm.pat, *exp.map.params))
+    return scalars and all(_is_plain(inner) for red in exp.reds for inner in red.op.body.stms)
 
 
 def _is_closed(red: Reduction, bound: set[Name]) -> bool:

@@ -195,6 +195,8 @@ def test_rows_that_threads_read_by_themselves() -> None:
         "map (\\xs -> i32.sum (map2 (*) xs[:4] (xs[1:5] :> [4]i32))) xss",
         "map (\\xs -> last (scan (+) 0 xs)) xss",
         "map (\\xs -> i32.sum (map (* xs[0]) zs)) xss",
+        "map (\\xs -> i32.sum (map (\\ws -> ws[0] * xs[0] + ws[1]) wss)) xss",
+        "map (\\xs -> let ws = map (* xs[0]) ys in i32.sum ws * ws[i64.i32 xs[1]]) xss",
         "map (\\xs -> reduce (\\a b -> a + b + xs[1]) 0 (map (* xs[0]) ys)) xss",
         "map (\\xs -> reduce (+) xs[1] (map (* xs[0]) ys)) xss",
     ],
@@ -203,12 +205,14 @@ def test_rows_that_threads_read_by_themselves() -> None:
         "short",
         "a scan",
         "a short row that all share",
+        "rows that all share",
+        "what is summed is read",
         "an operator of the nest",
         "a neutral element of the nest",
     ],
 )
 def test_nothing_to_share(body: str) -> None:
-    prog = flat(f"entry main [n][m] (xss: [n][m]i32) (ys: [m]i32) (zs: [7]i32) : [n]i32 = {body}")
+    prog = flat(f"entry main [n][m] (xss: [n][m]i32) (ys: [m]i32) (zs: [7]i32) (wss: [m][m]i32) : [n]i32 = {body}")
     assert counts(prog, "SizeParam", "Copy") == (0, 0)
 
 

@@ -59,6 +59,18 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "the copies stand for the results that are the same, which nothing uses then, so that they are removed as such",
     ),
     Equivalent(
+        "flatten/invariant_parts.py",
+        "return 1",
+        "return 2",
+        "a limit of what is worth keeping: how often a branch runs",
+    ),
+    Equivalent(
+        "flatten/irregular/control.py",
+        "Op.MAX, Const(prim, 0))",
+        "Op.MAX, Const(prim, 1))",
+        "a round in which no point takes part gives back what it is given",
+    ),
+    Equivalent(
         "flatten/versions/skew.py",
         "GREATEST = 1 << 40",
         "GREATEST = 1 << 39",
@@ -122,6 +134,8 @@ EQUIVALENT: tuple[Equivalent, ...] = (
 )
 
 LIMITS: dict[str, tuple[str, ...]] = {
+    "flatten/tiling/choose.py": ("LEAST_BLOCKS",),
+    "flatten/versions/in_place.py": ("LEAST", "ROW"),
     "ir/records.py": ("SOME",),
     "ir/show.py": ("WIDTH",),
     "kernels/passes/choose_lanes.py": ("LONG_ROW, LONG_ROW_OF_BYTES",),
