@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ...ir.commute import scalar_operation
 from ...ir.core import (
+    Assert,
     Body,
     Copied,
     Copy,
@@ -189,7 +190,17 @@ def with_rows(stm: Stm, soac: Soac, frame: Frame, env: Env) -> Stm:
     f = soac.map
     f = Lambda((*f.params, *frame.rows.values()), f.body, f.ret)
     numbers = (one for xs in soac.arrays if (one := env.producer(xs)) is not None and isinstance(one.exp, Iota))
-    return with_certs(stm, replace(soac, arrays=(*soac.arrays, *frame.rows), map=f), *numbers)
+    certs = dict.fromkeys((*stm.certs, *(c for one in numbers for c in one.certs if not _has_rows(c, soac.width, env))))
+    return replace(stm, exp=replace(soac, arrays=(*soac.arrays, *frame.rows), map=f), certs=tuple(certs))
+
+
+def _has_rows(cert: Name, width: Atom, env: Env) -> bool:
+    """Whether a check says no more than that a width is not negative, as that of an array is not."""
+    match env.value_of(Var(cert)):
+        case Assert(cond):
+            return env.value_of(cond) == PrimOp(Op.LE, Prim.I64, (i64(0), width))
+        case _:
+            return False
 
 
 # ---- results ------------------------------------------------------------------------------------------------------
