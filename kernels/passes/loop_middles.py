@@ -156,29 +156,33 @@ class Middle:
 
     def note_offset(self, var: KVar, op: Op, args: tuple[Operand, ...]) -> None:
         match op, args:
-            case (Op.ADD, (x, Const(_, k))) | (Op.ADD, (Const(_, k), x)) if x in self.offsets:
-                self.offsets[var] = self.offsets[x] + int(k)
-            case Op.SUB, (x, Const(_, k)) if x in self.offsets:
-                self.offsets[var] = self.offsets[x] - int(k)
-            case (Op.ADD, (x, y)) | (Op.ADD, (y, x)) if x in self.offsets and self.is_outside(y):
-                self.rounds[var] = self.offsets[x], y
-            case (Op.ADD, (x, Const(_, k))) | (Op.ADD, (Const(_, k), x)) if x in self.rounds:
-                self.rounds[var] = self.rounds[x][0] + int(k), self.rounds[x][1]
-            case Op.SUB, (x, Const(_, k)) if x in self.rounds:
-                self.rounds[var] = self.rounds[x][0] - int(k), self.rounds[x][1]
-            case (Op.MUL, (x, Const(_, k))) | (Op.MUL, (Const(_, k), x)) if x in self.offsets and 2 <= k <= WIDEST:
-                self.multiples[var] = int(k), int(k) * self.offsets[x]
-            case (Op.ADD, (x, Const(_, k))) | (Op.ADD, (Const(_, k), x)) if x in self.multiples:
-                self.multiples[var] = self.multiples[x][0], self.multiples[x][1] + int(k)
-            case Op.SUB, (x, Const(_, k)) if x in self.multiples:
-                self.multiples[var] = self.multiples[x][0], self.multiples[x][1] - int(k)
+            case Op.SUB, (x, Const(_, k)):
+                self.note_sum(var, x, -int(k))
+            case (Op.ADD, (x, Const(_, k))) | (Op.ADD, (Const(_, k), x)):
+                self.note_sum(var, x, int(k))
+            case Op.ADD, (x, y):
+                x, y = (x, y) if x in self.offsets else (y, x)
+                if x in self.offsets and self.is_outside(y):
+                    self.rounds[var] = self.offsets[x], y
+            case (Op.MUL, (x, Const(_, k))) | (Op.MUL, (Const(_, k), x)) if 2 <= k <= WIDEST:
+                if abs(shift := int(k) * self.offsets.get(x, FAR)) < FAR:
+                    self.multiples[var] = int(k), shift
             case _:
                 pass
+
+    def note_sum(self, var: KVar, x: Operand, k: int) -> None:
+        """`var` is x + k, where that is no further off than an index may be, so that it does not wrap."""
+        if x in self.offsets and abs(self.offsets[x] + k) < FAR:
+            self.offsets[var] = self.offsets[x] + k
+        elif x in self.rounds and abs(self.rounds[x][0] + k) < FAR:
+            self.rounds[var] = self.rounds[x][0] + k, self.rounds[x][1]
+        elif x in self.multiples and abs(self.multiples[x][1] + k) < FAR:
+            self.multiples[var] = self.multiples[x][0], self.multiples[x][1] + k
 
     def wrapped(self, x: Operand, m: Operand) -> int | None:
         """k, if `x mod m` is the index plus k in the middle, which is noted: x is that, or m more."""
         shift, more = self.rounds.get(x, (self.offsets.get(x), m))
-        if shift is None or abs(shift) >= FAR or more != m or isinstance(m, Const) or not self.is_outside(m):
+        if shift is None or more != m or isinstance(m, Const) or not self.is_outside(m):
             return None
         self.below.add(Bound(Const(Prim.I64, 0), -shift))
         self.above.add(Bound(m, -shift))
@@ -204,8 +208,6 @@ class Middle:
         """`x op u` where x counts with the index. A constant u is taken to be the first end, another one the last,
         unless it is one of an interval. What holds of multiples of all indices is worth no cut."""
         by, k = self.counted(x)
-        if abs(k) >= FAR:
-            return None
         first = k - int(op in (Op.LE, Op.GT, Op.EQ, Op.NE))
         holds = by > 1 and op is not Op.MIN and isinstance(u, Const) and int(u.value) <= first
         self.pays |= op in MIRRORED and not holds

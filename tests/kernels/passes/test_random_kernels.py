@@ -83,6 +83,18 @@ def test_comparisons_and_clamps_of_an_index() -> None:
         assert check(kernel_of(inside, before), sizes, ["peel-boundaries"])
 
 
+def test_sums_of_an_index_that_wrap() -> None:
+    """No index is near the greatest number, but sums with it are compared."""
+    inside = writer()
+    inside.let(Op.MAX, inside.let(Op.ADD, I, i64(-2)), i64(0))
+    for far in (i64(2**63 - 1), i64(-(2**63))):
+        place = inside.let(Op.ADD, I, far)
+        for op in (*COMPARISONS, Op.MIN, Op.MAX):
+            inside.let(op, place, i64(5))
+            inside.let(op, N, place)
+    assert check(kernel_of(inside), [{"n": 3, "m": 1, "k": 0}], ["peel-boundaries"])
+
+
 def test_divisions_of_an_index() -> None:
     """By numbers and by what is known before the loop, of an index beside it, the number of the block too."""
     for op, by, beside in itertools.product(DIVISIONS, (M, i64(32), i64(3)), (i64(0), K, BLOCK)):
