@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ from tests.support.random_kernels import (
     kernel_of_rows,
     random_kernel,
 )
+from tests.support.random_rows import kernel_of_rounds
 
 I = var("i")  # noqa: E741
 
@@ -57,6 +59,14 @@ def test_nests_over_what_is_side_by_side() -> None:
     sizes = [{"n": n, "m": m, "k": k} for n, m, k in ((3, 4, 0), (1, 1, 1), (2, 5, 2), (0, 3, 0), (-2, -3, 1))]
     changed = [len(check(kernel_of_nest(Random(number)), sizes, ["join-rows"])) for number in range(80)]
     assert sum(changed) > 20
+
+
+@pytest.mark.parametrize("first", (120, 135, 150, 165))
+def test_rounds_of_which_little_is_needed(first: int) -> None:
+    sizes = [{"n": n, "m": m, "k": k} for n, m, k in ((6, 3, 2), (4, 6, 3), (4, 1, 1))]
+    numbers = range(first, first + 15)
+    changed = [len(check(kernel_of_rounds(Random(number)), sizes, ["needed-rounds"])) for number in numbers]
+    assert sum(changed) > 2
 
 
 def writer(*uniform: Operand) -> Writer:
