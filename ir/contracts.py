@@ -15,7 +15,9 @@ from .types import Atom, Const, Prim, Var
 
 NEUTRAL = {Op.ADD: 0, Op.MUL: 1, Op.OR: 0, Op.XOR: 0, Op.AND: -1}
 
-NOT_ASSOCIATIVE = frozenset({Op.SUB, Op.DIV, Op.QUOT, Op.REM, Op.MOD, Op.POW, Op.SHL, Op.SHR, Op.USHR})
+NOT_ASSOCIATIVE = frozenset(
+    {Op.SUB, Op.DIV, Op.QUOT, Op.REM, Op.MOD, Op.POW, Op.SHL, Op.SHR, Op.USHR, Op.MULHI, Op.ATAN2, Op.NEXTAFTER}
+)
 
 
 def contract_warnings(prog: Prog) -> tuple[Diagnostic, ...]:

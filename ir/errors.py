@@ -43,7 +43,7 @@ class Loc:
 
     def called(self, calls: tuple[Loc, ...]) -> Loc:
         """This place in code that is inlined at `calls`."""
-        return replace(self, calls=(*self.calls, *calls)[:MAX_CALLS]) if calls else self
+        return replace(self, calls=(*self.calls, *calls)[:MAX_CALLS])
 
 
 NOWHERE = Loc("", 0, 0, 0, 0)

@@ -93,6 +93,24 @@ ILL_FORMED = {
         "i32",
         "ys_3",
     ),
+    "result of the operator 0 should be i64": core(
+        r"let (z_9: [n_1]i32) = hist n_1 (xs_2) rank 1 dests (ys_3) \(e_10: i32) : (i64, i64) -> { in (n_1, n_1) }"
+        rf" reduce (0i32) {ADD} in (x_4)",
+        "i32",
+        "ys_3",
+    ),
+    "index 0 should be i64": core(
+        r"let (z_9: [n_1]i32) = hist n_1 (xs_2) rank 1 dests (ys_3) \(e_10: i32) : (i32, i32) -> { in (e_10, e_10) }"
+        rf" reduce (0i32) {ADD} in (x_4)",
+        "i32",
+        "ys_3",
+    ),
+    "accumulator 0 should be": core(
+        r"let (z_9: [n_1]i32) = with_acc n_1 (ys_3) dests (xs_2) \(a_12: [n_1]i32, p_13: i32) : (i32) -> { in (p_13) }"
+        " in (x_4)",
+        "i32",
+        "xs_2",
+    ),
     "value written: 2 where 1": core(
         r"let (z_9: [n_1]i32) = scatter n_1 (xs_2) rank 1 dests (ys_3) \(e_10: i32) : (i64, i32, i32) -> "
         "{ in (n_1, e_10, e_10) } in (x_4)",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+
 import pytest
 
 from soac.ir.contracts import NEUTRAL, contract_warnings
+from soac.ir.ops import Op, arity, operand_types, result_type
 from soac.ir.parse import parse_prog
-from soac.ir.scalar import apply, int_range
+from soac.ir.scalar import ScalarFailure, apply, defined, int_range, meaning
 from soac.ir.types import Prim
 from tests.support.prims import PRIMS
 
@@ -26,3 +30,20 @@ def test_an_initial_value_is_neutral_where_it_changes_nothing(prim: Prim) -> Non
             text = SUM.replace("OP", op.value).replace("INITIAL", str(initial)).replace("PRIM", prim.value)
             kept = all(apply(op, prim, (initial, x)) == x for x in (lowest, 0, 5, highest))
             assert (contract_warnings(parse_prog(text)) == ()) == kept, (op, initial)
+
+
+@pytest.mark.parametrize("prim", [Prim.I8, Prim.U8, Prim.F64])
+def test_an_operator_is_associative_where_it_makes_no_difference_what_comes_first(prim: Prim) -> None:
+    """Of some numbers; sums and products of floats are taken to be."""
+    numbers = [0, 1, 2, 3, 7, 100] if prim.is_int else [0.5, 1.0, -2.0, 3.0]
+    ops = [op for op in Op if arity(op) == 2 and defined(op, prim) and operand_types(op, prim) == (prim, prim)]
+    for op in ops:
+        if result_type(op, prim) is not prim or op in (Op.HYPOT, Op.ADD, Op.MUL):
+            continue
+        f, differs = meaning(op, prim), False
+        for a, b, c in itertools.product(numbers, repeat=3):
+            with contextlib.suppress(ScalarFailure):
+                differs |= f(f(a, b), c) != f(a, f(b, c))
+        text = SUM.replace("OP", op.value).replace("INITIAL", "0.0" if prim.is_float else "0")
+        warned = contract_warnings(parse_prog(text.replace("PRIM", prim.value)))
+        assert any("not associative" in one.message for one in warned) == differs, op

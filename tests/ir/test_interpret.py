@@ -124,6 +124,14 @@ def test_a_matmul_of_32_is_quick() -> None:
     assert time.perf_counter() - start < 4
 
 
+@pytest.mark.parametrize("n", [0, 3])
+def test_a_map_over_nothing_has_as_many_rows_as_it_says(n: int) -> None:
+    text = function(
+        "n_1: i64", "r_2: [n_1]i32", r"let (r_3: [n_1]i32) = screma n_1 () \() : (i32) -> { in (7i32) } in (r_3)"
+    )
+    assert run(text, np.int64(n))[0].tolist() == [7] * n
+
+
 def test_array_valued_operator() -> None:
     text = function(
         "n_1: i64, m_2: i64, xss_3: [n_1][m_2]i32, ne_4: [m_2]i32",

@@ -44,6 +44,19 @@ def test_a_node_is_a_dataclass() -> None:
         Node()  # type: ignore
 
 
+@pytest.mark.parametrize("wrong", [((), {}), ((1, 2, 3, 4), {}), ((1,), {"a": 1}), ((1,), {"c": 1})])
+def test_the_first_one_of_a_class_has_the_right_arguments(wrong: tuple[tuple[int, ...], dict[str, int]]) -> None:
+    @dataclass(frozen=True, slots=True)
+    class First:
+        a: int
+        b: int = 2
+        held: list[int] = field(default_factory=list)
+
+    with pytest.raises(TypeError):
+        First(*wrong[0], **wrong[1])
+    assert (First(1).a, First(a=1).b, First(1, b=3).b) == (1, 2, 3)
+
+
 def test_a_deep_one_has_a_text() -> None:
     """As `dataclasses` writes it, however deep it is."""
     value: Any = State(1)

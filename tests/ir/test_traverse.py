@@ -65,6 +65,17 @@ redomap n_1 (xs_2)
 """
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_lambdas_are_those_that_an_expression_was_given(name: str) -> None:
+    """Others of the same types, all of them and nothing else."""
+    prog = parse_prog(PROGRAMS[name])
+    for exp in (exp for body in prog.bodies for exp in all_exps(body)):
+        others = tuple(rename_lambda(f, Names(prog.next_name)) for f in lambdas(exp))
+        made = with_lambdas(exp, others)
+        assert all(x is y for x, y in zip(lambdas(made), others, strict=True))
+        assert with_lambdas(made, lambdas(exp)) == exp
+
+
 def spelled(names: dict[Name, None]) -> list[str]:
     return [str(name) for name in names]
 
