@@ -211,7 +211,7 @@ class _Alike:
             start = several[0].index
             row = sorted(several, key=lambda one: self.offset(one.index, start))
             value = self.value(tuple([one.value for one in row]))
-            place = self.place(tuple([one.index for one in row]), True)
+            place = self.place(tuple([one.index for one in row]))
             self.out.append(replace(row[0], index=place, value=value))
         loads = sum(isinstance(one, KLet) and isinstance(one.rhs, KLoad) for one in statements(self.out))
         if loads < LOADS * self.choices:
@@ -250,8 +250,8 @@ class _Alike:
             raise _Differ
         return found
 
-    def place(self, places: Values, own: bool = False) -> Operand:
-        """Where the elements are that have these places: side by side, or all at one if each need not be its `own`."""
+    def place(self, places: Values) -> Operand:
+        """Where the elements are that have these places: side by side, or all at one."""
         step, rest = divided(self.values.of(places[0]), self.index.name)
         offsets = [self.offset(x, places[0]) for x in places]
         if not {name for monomial, _ in rest for name in monomial} <= self.values.prims.keys() - self.inside:
@@ -259,7 +259,7 @@ class _Alike:
         code = PolyCode(self.values.prims, lambda base: self.new.name(base, Prim.I64))
         if step == constant(self.count) and offsets == list(range(self.count)):
             at = code.value(add(atom(self.point.name), rest))
-        elif step == ZERO and not any(offsets) and not own:
+        elif step == ZERO and not any(offsets):
             at = code.value(rest)
         else:
             raise _Differ

@@ -22,6 +22,7 @@ from dataclasses import field, replace
 from ...ir.errors import IRError
 from ...ir.ops import COMPARISONS, Op
 from ...ir.records import dataclass
+from ...ir.scalar import apply
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.dead_code import needed
@@ -221,7 +222,7 @@ class _Counts:
     def made(self, var: KVar, op: Op, args: tuple[Operand | None, ...]) -> KStm | None:
         """A place made of others."""
         found = tuple(a for a in args if a is not None)
-        if len(found) < len(args) or (op is Op.SELECT and args[0] in self.numbers):
+        if len(found) < len(args):
             return None
         self.numbers[var] = KVar(var.name, Prim.I32)
         return KLet(self.numbers[var], KOp(op, Prim.I32, found))
@@ -236,7 +237,7 @@ class _Counts:
             return KLet(var, KOp(op, Prim.I64, (x, y)))
         if not isinstance(y, Const) or not parts_signs(op, int(y.value)):
             return None
-        none, some = holds(op, self.neutral, int(y.value)), holds(op, 0, int(y.value))
+        none, some = (bool(apply(op, Prim.I64, (place, y.value))) for place in (self.neutral, 0))
         if none == some:
             return KLet(var, KConvert(Prim.BOOL, Prim.BOOL, Const(Prim.BOOL, some)))
         return KLet(var, KOp(Op.LT if none else Op.GE, Prim.I32, (self.numbers[x], ZERO)))
@@ -245,17 +246,6 @@ class _Counts:
 def parts_signs(op: Op, k: int) -> bool:
     """Does `p op k` hold for all numbers p >= 0, or for none?"""
     return k <= 0 if op in (Op.LT, Op.GE) else k < 0
-
-
-def holds(op: Op, x: int, y: int) -> bool:
-    """Whether `x op y` holds, for a comparison `op`."""
-    match op:
-        case Op.EQ | Op.NE:
-            return (x == y) is (op is Op.EQ)
-        case Op.LT | Op.GE:
-            return (x < y) is (op is Op.LT)
-        case _:
-            return (x <= y) is (op is Op.LE)
 
 
 # ---- the step -------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from ...ir.ops import DIVISIONS, Op, unsigned_of
 from ...ir.types import Const, Prim
-from ..analysis.intervals import Interval, find_intervals
+from ..analysis.intervals import Interval, find_intervals, range_of
 from ..analysis.uniformity import Facts, Varying, find_facts
 from ..kernel_ir.new_names import NewNames
 from ..kernel_ir.nodes import Assign, Declare, KConvert, Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
@@ -75,7 +75,7 @@ def _divisor(stm: KStm) -> int:
     """The divisor of a division of integers by a constant that is no power of two; else 0."""
     match stm:
         case KLet(_, KOp(op, prim, (KVar(), Const(value=c)))) if op in DIVISIONS and prim.is_int:
-            return int(c) if c > 1 and int(c) & (int(c) - 1) else 0
+            return int(c) if c > 0 and int(c) & (int(c) - 1) else 0
         case _:
             return 0
 
@@ -89,6 +89,9 @@ class _Narrower:
         self.intervals = intervals
         self.facts = facts
         self.new = new
+
+    def interval(self, x: KVar) -> Interval:
+        return self.intervals.get(x.name, range_of(x.prim))
 
     def statements(self, stms: Stms) -> Stms:
         return rewritten(stms, self.statement)
@@ -110,7 +113,7 @@ class _Narrower:
         assert isinstance(rhs, KOp), "a division"
         x, _ = rhs.args
         assert isinstance(x, KVar), "a division of a variable"
-        least, greatest = self.intervals.get(x.name, (-1, 0))
+        least, greatest = self.interval(x)
         prim, rest = rhs.prim, rhs.op in RESTS
         if not isinstance(self.facts.of(x), Varying):
             return None
@@ -142,7 +145,7 @@ class _Narrower:
     def is_wide(self, stm: KStm) -> bool:
         match stm:
             case KLet(_, KOp(_, prim, (KVar() as x, _))) if _divisor(stm) and prim.bits == 64:
-                least, greatest = self.intervals.get(x.name, (-FITS - 1, 0))
+                least, greatest = self.interval(x)
                 return isinstance(self.facts.of(x), Varying) and (least < -FITS or greatest >= FITS)
             case _:
                 return False

@@ -112,9 +112,7 @@ def _stores_along(loop: KWhile) -> bool:
     moving = set(assigned((loop,)))
     for stm in all_statements((*loop.before, *loop.body)):
         match stm:
-            case KLet(var, rhs) if not isinstance(rhs, KLoad) and not moving.isdisjoint(names(*operands(stm))):
-                moving.add(var.name)
-            case KLet(var, KLoad() | KAligned()):
+            case KLet(var, rhs) if isinstance(rhs, KLoad | KAligned) or not moving.isdisjoint(names(*operands(stm))):
                 moving.add(var.name)
             case Store(_, index, _) if not moving.isdisjoint(names(index)):
                 return True

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 from ...ir.ops import COMPARISONS, Op
 from ...ir.records import dataclass
+from ...ir.scalar import apply
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.new_names import NewNames
@@ -165,7 +166,7 @@ def _value(asked: Operand, stms: Iterable[KStm], known: dict[Operand, int]) -> i
     for stm in stms:
         match stm:
             case KLet(var, KOp(op, _, (x, y))) if op in COMPARISONS and {x, y} in ({left, right}, {number, I32_ZERO}):
-                known[var] = _compared(op, known.get(x, 0), known.get(y, 0))
+                known[var] = int(apply(op, Prim.I64, (known.get(x, 0), known.get(y, 0))))
             case KLet(var, KOp(Op.AND | Op.OR as op, Prim.BOOL, (x, y))) if (a := of(x)) is not None:
                 if (b := of(y)) is not None:
                     known[var] = a & b if op is Op.AND else a | b
@@ -174,8 +175,3 @@ def _value(asked: Operand, stms: Iterable[KStm], known: dict[Operand, int]) -> i
             case _:
                 pass
     return of(asked)
-
-
-def _compared(op: Op, x: int, y: int) -> int:
-    ways = {Op.LT: x < y, Op.LE: x <= y, Op.GT: x > y, Op.GE: x >= y, Op.EQ: x == y, Op.NE: x != y}
-    return int(ways[op])

@@ -196,7 +196,7 @@ class Made:
         """Is every row one access?"""
         stms: list[KStm] = []
         good: Operand | None = None
-        for _, array, at in dict.fromkeys((0, array, at) for _, array, at in (*self.rows.loads, *self.rows.stores)):
+        for array, at in dict.fromkeys((array, at) for _, array, at in (*self.rows.loads, *self.rows.stores)):
             before, index = self.place(at, self.loop.lo)
             test = self.var("good", Prim.BOOL)
             stms += [*before, KLet(test, kir.KAligned(array, index, self.rows.width))]

@@ -204,7 +204,8 @@ def kernel_of_row_scans(random: Random) -> Kernel:
     body.loaded(some(at, j, start))
     if random.random() < 0.3:
         x = var("x")
-        body.out.append(KLet(x, kir.KLoad(random.choice((YS, OUT)), some(at, j))))
+        place = body.let(Op.ADD, at, body.numbers[-1]) if random.random() < 0.3 else some(at, j)
+        body.out.append(KLet(x, kir.KLoad(random.choice((YS, OUT)), place)))
         body.numbers.append(x)
     value = body.let(random.choice(ARITHMETIC), body.numbers[-1], some(body.numbers[-1], N, j, row))
     after: list[KStm] = [kir.Store(OUT, at, s)]

@@ -558,6 +558,21 @@ def test_bytes_have_no_more_lanes_than_a_register_has_truth_values() -> None:
         assert fitted(k, 32 * 64, 64) == k
 
 
+def test_lanes_are_those_of_the_first_side_that_has_any() -> None:
+    """Of a choice of the block: a side without loops says nothing of branches."""
+    x, on, out = var("x", Prim.U8), KVar("on", Prim.BOOL), glob("out", Prim.U8)
+    load, test = KLet(x, KLoad(out, IX)), KLet(on, KOp(Op.LT, Prim.U8, (x, Const(Prim.U8, 9))))
+    one, other, most = (KVar(name, Prim.U8) for name in ("one", "other", "most"))
+    greatest = KLambda((one,), (other,), (KLet(most, KOp(Op.MAX, Prim.U8, (one, other))),), (most,))
+    zero, put = Const(Prim.U8, 0), KIf(on, (Store(out, IX, x),), ())
+    plain = BlockReduce((KVar("found", Prim.U8),), IX, i64(0), N, (load,), (x,), greatest, (zero,), True)
+    many, ask = KVar("many", Prim.BOOL), KLet(KVar("many", Prim.BOOL), KOp(Op.LT, Prim.I64, (i64(9), N)))
+    branching = replace(plain, body=(load, test, put))
+    for then, width in (((plain,), 64), ((ask,), 32)):
+        k = replace(kernel((out,), ask, KIf(many, then, (branching,))), lanes=LANES_64)
+        assert fitted(k, 16 * 32, 32).lanes == replace(LANES_64, width=width)
+
+
 LANES_64 = LaneShape(64, 2, True)
 
 

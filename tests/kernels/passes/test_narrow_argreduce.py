@@ -62,6 +62,13 @@ def test_an_element_is_taken_in_by_one_test_of_the_place() -> None:
     assert sorted(op.value for op in integers) == ["lt", "select"]
 
 
+def test_the_smaller_place_of_two_is_counted() -> None:
+    equal = "if x == y then (x, i64.min i j) else if x > y then (x, i) else (y, j)"
+    text = f"entry f [n] (xs: [n]f32) = reduce_comm (\\(x, i) (y, j) -> {equal}) (-f32.inf, -1) (zip xs (iota n))"
+    (stm,) = (stm for stm in reductions_of(text) if stm.step is not None)
+    assert [out.prim for out in stm.outs] == [Prim.F32, Prim.I32]
+
+
 def test_a_place_ahead_of_its_element() -> None:
     larger = "if x > y || (x == y && i < j) then (i, x) else (j, y)"
     text = f"entry f [n] (xs: [n]f32) = reduce_comm (\\(i, x) (j, y) -> {larger}) (-1, -f32.inf) (zip (iota n) xs)"

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 import soac
-from soac.kernels.kernel_ir.nodes import BlockReduce, Kernel, Threads
+from soac.ir.ops import Op
+from soac.ir.types import Prim, i64
+from soac.kernels.kernel_ir.nodes import Assign, BlockReduce, Declare, Kernel, KLet, KLoad, KWhile, Store, Threads
 from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.lanes.module import emit
 from soac.kernels.passes.one_by_one import one_by_one
 from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
+from tests.support.block_kernels import OUT, XS, N, kernel, let, threads, var
 
 WALK = """
 entry f [n][m][k] (off: [n]i64) (at: [m]i64) (xs: [k]f32) (len: i64) =
@@ -153,6 +156,17 @@ def test_lanes_keep_the_rest(text: str) -> None:
     kernels = kernels_of(text)
     assert threads_of(kernels)
     assert all(one_by_one(kernel) == kernel for kernel in kernels)
+
+
+def test_a_store_at_a_place_of_the_thread_alone_is_no_walk() -> None:
+    """As many turns as each takes, the place is computed of what no turn changes."""
+    v, i, x = var("v"), var("i"), var("x")
+    go, test = let(Op.LT, v, i, prim=Prim.BOOL)
+    at, place = let(Op.ADD, i, N)
+    more, add = let(Op.MUL, v, i64(3))
+    loop = KWhile((test,), go, (place, Store(OUT, at, v), add, Assign(v, more)))
+    k = kernel(threads(i, N, KLet(x, KLoad(XS, i)), Declare(v, x), loop))
+    assert one_by_one(k) == k
 
 
 def test_reduced_threads_take_turns() -> None:

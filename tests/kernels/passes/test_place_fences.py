@@ -412,6 +412,19 @@ def test_what_a_loop_changes_is_the_same_for_all_threads() -> None:
     assert fenced(start, kir.KWhile((test,), go, body)) == ".w(.Ftt..)"
 
 
+def test_what_a_condition_reads_is_ordered() -> None:
+    """By fences in the list that the condition is made in, and in the loop."""
+    x, read = load(A, i64(0))
+    go, test = let(Op.LT, x, N, prim=Prim.BOOL)
+    for before, body, expected in (
+        ((read, test), (copy(XS, A, T),), ("F..", "Ft")),
+        ((copy(XS, A, T), read, test), (), ("FtF..", "")),
+    ):
+        (loop,) = place_fences(kernel(*ALLOCS, kir.KWhile(before, go, body))).body[2:]
+        assert isinstance(loop, kir.KWhile)
+        assert (letters(loop.before), letters(loop.body)) == expected
+
+
 def test_a_kernel_without_conflicts_is_itself() -> None:
     k = kernel(copy(XS, OUT, T))
     assert place_fences(k) == k

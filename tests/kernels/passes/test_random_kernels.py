@@ -17,6 +17,7 @@ from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, Operand
 from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes
 from soac.kernels.passes.peel_boundaries import MOST
+from soac.kernels.passes.split_at_multiples import MOST_CUTS
 from soac.kernels.passes.vectorise_accesses import rows_of
 from tests.support.block_kernels import BLOCK, OUT, XS, N, load, var
 from tests.support.random_kernels import (
@@ -112,6 +113,24 @@ def test_divisions_of_an_index() -> None:
         inside.let(op, inside.let(Op.ADD, I, beside), by)
         sizes = [{"n": n, "m": m, "k": k} for n, m, k in ((70, 33, 0), (5, 1, 3))]
         assert bool(check(kernel_of(inside), sizes, ["split-at-multiples"])) == (by != i64(3))
+
+
+def test_divisions_of_what_does_not_count_with_the_index() -> None:
+    """Or counts in steps that are found at run time, beside those that do."""
+    for op, which in itertools.product((Op.DIV, Op.REM), range(3)):
+        inside = writer()
+        inside.loaded(inside.let(Op.DIV, inside.let(Op.ADD, I, K), i64(4)))
+        inside.let(op, (K, inside.let(Op.MUL, I, M), inside.numbers[-1])[which], i64(4))
+        assert check(kernel_of(inside), [{"n": 40, "m": 3, "k": 9}], ["split-residues"]) or which > 0
+
+
+def test_loops_of_many_divisions_are_not_cut() -> None:
+    """Pieces in each other are written out for each."""
+    for count in (MOST_CUTS, MOST_CUTS + 1):
+        inside = writer()
+        for number in range(count):
+            inside.let(Op.DIV, inside.let(Op.ADD, I, i64(number)), M)
+        assert bool(check(kernel_of(inside), [], ["split-at-multiples"])) == (count == MOST_CUTS)
 
 
 def test_what_is_beside_an_index_was_computed_from_a_variable_that_has_changed() -> None:

@@ -13,7 +13,7 @@ from soac.frontend.compile import compile_text
 from soac.ir.errors import RunError
 from soac.ir.machine import CPU, Mode
 from soac.kernels.devices.cpu.executable import Executable
-from soac.kernels.kernel_ir.nodes import StoreRow
+from soac.kernels.kernel_ir.nodes import KIf, StoreRow, Threads
 from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.interleave_rows import interleave_rows
 from soac.kernels.passes.split_residues import split_residues
@@ -99,3 +99,12 @@ def test_cheap_remainders_stay() -> None:
     text = "entry main [n] (a: [n]f32): [n]f32 = map2 (\\i x -> if i % 2 == 0 then x else -x) (iota n) a"
     (kernel,) = compile_core(compile_text(text, "signs.soac"), Mode.FULL, CPU).host.kernels
     assert split_residues(kernel) is kernel
+
+
+def test_what_remainders_decide_is_gone() -> None:
+    """Truth values of several, too."""
+    body = "tabulate n (\\i -> if i % 4 == 1 || i % 4 == 2 && i % 2 == 0 then a[i / 4] else b[i / 4])"
+    text = f"entry main [n] (a: [n]f32) (b: [n]f32): [n]f32 = {body}"
+    (kernel,) = compile_core(compile_text(text, "mixed.soac"), Mode.FULL, CPU).host.kernels
+    loops = [stm for stm in statements(split_residues(kernel).body) if isinstance(stm, Threads)]
+    assert [any(isinstance(stm, KIf) for stm in statements(loop.body)) for loop in loops] == [False, True]

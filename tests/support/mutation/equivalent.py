@@ -112,12 +112,6 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "len(stm.body) >= MOST:",
         "a limit of what is worth a search: the reduction stays as it was",
     ),
-    Equivalent(
-        "kernels/passes/narrow_divisions.py",
-        "(-FITS - 1, 0))",
-        "(-FITS - 2, 0))",
-        "of a number of which nothing is known: each is less than what fits",
-    ),
     Equivalent("ir/scalar.py", "(x < 0) == (y < 0) else -q", "(x <= 0) == (y < 0) else -q", "0 is its own negative"),
     Equivalent(
         "ir/nesting.py",
@@ -131,15 +125,41 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         'THREAD = LevelRow(Level.THREAD, "suff_outer", 1, 1, 1)',
         "arrays that go from one collective to the next are in blocks; no rule asks how many bytes a thread holds",
     ),
+    Equivalent(
+        "ir/machine.py",
+        '"suff_intra", 256, 1024, 48 << 10',
+        '"suff_intra", 256, 1024, 47 << 10',
+        "a limit: arrays of a size between are in global memory",
+    ),
+    Equivalent(
+        "ir/floats.py",
+        "STICKY = {Prim.BF16: 42",
+        "STICKY = {Prim.BF16: 41",
+        "with one bit more what is left of a bf16 still fits f32, below the least of which it has 15 bits",
+    ),
+    Equivalent(
+        "ir/show.py",
+        "if _is_tuple(x) and _is_tuple(y):",
+        "if ((_is_tuple(x))):",
+        "both have one type; said for the checker of types",
+    ),
+    Equivalent(
+        "kernels/passes/loop_middles.py",
+        "Op.ADD if shift < 0 else Op.SUB",
+        "Op.ADD if shift < 1 else Op.SUB",
+        "an index is below what it is divided by, which is a condition of the cut: it is never beyond",
+    ),
 )
 
 LIMITS: dict[str, tuple[str, ...]] = {
     "flatten/tiling/choose.py": ("LEAST_BLOCKS",),
     "flatten/versions/in_place.py": ("LEAST", "ROW"),
+    "ir/depth.py": ("FRAMES",),
     "ir/records.py": ("SOME",),
     "ir/show.py": ("WIDTH",),
     "kernels/passes/choose_lanes.py": ("LONG_ROW, LONG_ROW_OF_BYTES",),
     "kernels/passes/loop_middles.py": ("BESIDE",),
+    "kernels/passes/narrow_divisions.py": ("ASSUMED: Mapping[Prim, Interval]",),
 }
 """Constants by file, on which no value depends: how wide a text is, from which size on something pays."""
 
