@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ...ir.ops import Op
+from ...ir.ops import DIVISIONS, Op
 from ...ir.polynomials import atom, sub
 from ...ir.records import dataclass
 from ...ir.types import Const, Prim, i64
@@ -37,8 +37,6 @@ MOST_CUTS = 4
 FAR = 1 << 61
 """Beyond every index: below it, sums of a few numbers do not wrap."""
 
-DIVISIONS = frozenset({Op.DIV, Op.MOD, Op.QUOT, Op.REM})
-"""They agree on what is not negative."""
 REACHED = {Op.GE: 0, Op.GT: 1, Op.LT: 0, Op.LE: 1}
 """Comparisons `x op u`, which change at u + this."""
 TRUE, FALSE = Const(Prim.BOOL, True), Const(Prim.BOOL, False)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from ...ir.ops import Op, can_fail, result_type
+from ...ir.ops import DIVISIONS, Op, can_fail, result_type
 from ...ir.polynomials import ZERO, divided, sub
 from ...ir.records import dataclass
 from ...ir.scalar import apply
@@ -37,7 +37,7 @@ from ..kernel_ir.traverse import (
     stored_arrays,
 )
 from .peel_boundaries import is_plain
-from .split_at_multiples import DIVISIONS, FAR, LoopSplitter, prims_of
+from .split_at_multiples import FAR, LoopSplitter, prims_of
 
 MOST_PARTS = 8
 """The largest divisor."""

@@ -105,6 +105,10 @@ ILL_FORMED = {
         "i32",
         "ys_3",
     ),
+    "the condition should be bool, is f32": core('let (ok_9: bool) = assert y_7 "R0103" ("it is") in (x_4)'),
+    "the map takes one parameter per array": core(
+        r"let (z_9: [n_1]i32) = map n_1 (xs_2, ys_3) \(e_10: i32) : (i32) -> { in (e_10) } in (x_4)"
+    ),
     "accumulator 0 should be": core(
         r"let (z_9: [n_1]i32) = with_acc n_1 (ys_3) dests (xs_2) \(a_12: [n_1]i32, p_13: i32) : (i32) -> { in (p_13) }"
         " in (x_4)",

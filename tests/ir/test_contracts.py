@@ -47,3 +47,8 @@ def test_an_operator_is_associative_where_it_makes_no_difference_what_comes_firs
         text = SUM.replace("OP", op.value).replace("INITIAL", "0.0" if prim.is_float else "0")
         warned = contract_warnings(parse_prog(text.replace("PRIM", prim.value)))
         assert any("not associative" in one.message for one in warned) == differs, op
+
+
+def test_of_an_initial_value_from_outside_nothing_is_known() -> None:
+    text = SUM.replace("INITIALPRIM", "n_1").replace("OP", "add").replace("PRIM", "i64")
+    assert contract_warnings(parse_prog(text)) == ()

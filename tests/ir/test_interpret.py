@@ -132,6 +132,13 @@ def test_a_map_over_nothing_has_as_many_rows_as_it_says(n: int) -> None:
     assert run(text, np.int64(n))[0].tolist() == [7] * n
 
 
+def test_an_array_of_another_length_than_the_width_is_our_fault() -> None:
+    body = r"let (r_5: [n_1]i32) = map n_1 (xs_3) \(x_4: i32) : (i32) -> { in (x_4) } in (r_5)"
+    text = function("n_1: i64, m_2: i64, xs_3: [m_2]i32", "r_6: [n_1]i32", body)
+    with pytest.raises(IRError, match="an array of 3 rows where the width is 2"):
+        run(text, np.int64(2), np.int64(3), i32s(1, 2, 3))
+
+
 def test_array_valued_operator() -> None:
     text = function(
         "n_1: i64, m_2: i64, xss_3: [n_1][m_2]i32, ne_4: [m_2]i32",
@@ -295,6 +302,8 @@ def test_constant_sizes_must_agree_at_the_entry() -> None:
 def test_arguments_must_be_of_the_types_of_the_entry() -> None:
     with pytest.raises(DataError, match=r"D0104.*argument 2 `yss`: expected \[p\]\[m\]f32, got \[3\]\[4\]f64"):
         run(MATMUL, XSS, YSS.astype(np.float64))
+    with pytest.raises(DataError, match=r"D0104.*argument 2 `dest`: expected \[n\]\[4\]i32, got \[3\]i64"):
+        run(SEGOPS, i32s([1]), np.arange(3), i32s([1, 2, 3]))
     with pytest.raises(DataError, match=r"D0113.*`main` takes 2 values \(\[n\]\[p\]f32, \[p\]\[m\]f32\), got 1"):
         run(MATMUL, XSS)
 

@@ -45,7 +45,7 @@ def test_a_node_is_a_dataclass() -> None:
 
 
 @pytest.mark.parametrize("wrong", [((), {}), ((1, 2, 3, 4), {}), ((1,), {"a": 1}), ((1,), {"c": 1})])
-def test_the_first_one_of_a_class_has_the_right_arguments(wrong: tuple[tuple[int, ...], dict[str, int]]) -> None:
+def test_the_first_one_of_a_class_has_the_right_arguments(wrong: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
     @dataclass(frozen=True, slots=True)
     class First:
         a: int

@@ -36,6 +36,7 @@ from soac.ir.traverse import (
     lambdas,
     map_bodies,
     operands,
+    result_types,
     scoped_bodies,
     types_in,
     with_bodies,
@@ -63,6 +64,13 @@ redomap n_1 (xs_2)
   \(x_3: [m_4]i32) : (i32, [p_5]i32) -> { in (y_6, zs_7) }
   reduce (0i32) \(a_8: i32, b_9: i32) : (i32) -> { in (v_10) }
 """
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_types_of_results_are_those_of_lambdas_and_of_bodies(name: str) -> None:
+    for exp in everywhere(parse_prog(PROGRAMS[name])):
+        given = [t for f in lambdas(exp) for t in f.ret]
+        assert list(result_types(exp)) == given + list(getattr(exp, "ret", ()))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -38,13 +38,22 @@ from soac.kernels.kernel_ir.nodes import (
     KVar,
     KWhile,
     LaneShape,
+    LoadRow,
     Operand,
     Space,
     Store,
+    StoreRow,
     Threads,
 )
 from soac.kernels.lanes.module import emit
-from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes, fitted
+from soac.kernels.passes.choose_lanes import (
+    LONG_ROW,
+    LONG_ROW_OF_BYTES,
+    LaneSettings,
+    choose_lanes,
+    fitted,
+    has_long_rows,
+)
 from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
 from tests.support.kernel_interpreter import ARENA_BYTES, compiled, failure_of, interpret
 from tests.support.prims import PRIMS
@@ -571,6 +580,16 @@ def test_lanes_are_those_of_the_first_side_that_has_any() -> None:
     for then, width in (((plain,), 64), ((ask,), 32)):
         k = replace(kernel((out,), ask, KIf(many, then, (branching,))), lanes=LANES_64)
         assert fitted(k, 16 * 32, 32).lanes == replace(LANES_64, width=width)
+
+
+@pytest.mark.parametrize(("prim", "length"), [(Prim.F32, LONG_ROW), (Prim.U8, LONG_ROW_OF_BYTES)])
+def test_rows_are_long_from_some_length_on(prim: Prim, length: int) -> None:
+    """Of bytes and of others, read or written."""
+    xs = glob("xs", prim)
+    for count in (2, length - 1, length):
+        variables = tuple(var(f"x{k}", prim) for k in range(count))
+        for row in (LoadRow(variables, xs, i64(0)), StoreRow(xs, i64(0), variables)):
+            assert has_long_rows((row,)) == (count == length)
 
 
 LANES_64 = LaneShape(64, 2, True)

@@ -4,6 +4,7 @@ statements."""
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -122,6 +123,15 @@ def test_divisions_of_what_does_not_count_with_the_index() -> None:
         inside.loaded(inside.let(Op.DIV, inside.let(Op.ADD, I, K), i64(4)))
         inside.let(op, (K, inside.let(Op.MUL, I, M), inside.numbers[-1])[which], i64(4))
         assert check(kernel_of(inside), [{"n": 40, "m": 3, "k": 9}], ["split-residues"]) or which > 0
+
+
+def test_divisions_beside_the_index_of_a_loop_around() -> None:
+    j, inside = var("j"), writer()
+    for op in DIVISIONS:
+        inside.let(op, inside.let(Op.ADD, I, j), M)
+    kernel = kernel_of(inside)
+    around = replace(kernel, body=(kir.For(j, i64(2), kernel.body),))
+    assert check(around, [{"n": 40, "m": 33, "k": 0}], ["split-at-multiples"])
 
 
 def test_loops_of_many_divisions_are_not_cut() -> None:
