@@ -183,7 +183,7 @@ def combined(rows: Rows, operator: Operator, dests: Values, rank: int) -> Values
         new = [xs.copy() for xs in dests(frame)]
         for row in rows(frame):
             index = tuple(row[:rank])
-            if all(arrays.inside(index, xs.shape) for xs in new):
+            if arrays.inside(index, new[0].shape):
                 old = [_element(xs, index) for xs in new]
                 for xs, value in zip(new, operator.op(frame, (*old, *row[rank:])), strict=True):
                     xs[index] = value

@@ -54,12 +54,12 @@ class _Write:
 
 @dataclass(slots=True)
 class _Writes:
-    """What is known of values, and the operations that they are; how many names, and how many writes, were made."""
+    """What is known of values, and the operations that they are; how many names were made, and whether writes were."""
 
     values: Environment
     made_by: dict[str, KOp]
     names: int = 0
-    made: int = 0
+    made: bool = False
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         if isinstance(stm, KLet):
@@ -128,7 +128,7 @@ class _Writes:
         first = min((place for place in places if place is not None), default=0)
         row = [places[k] for k in range(first, first + len(writes)) if k in places]
         if 1 < len(row) == len(writes) <= ROW // row[0].store.array.prim.bytes:
-            self.made += 1
+            self.made = True
             keeps = tuple(self.inside(out, one) for one in row)
             out.append(StoreSome(row[0].store.array, row[0].place, tuple(one.store.value for one in row), keeps))
         else:
@@ -152,7 +152,7 @@ class _Writes:
         counts = terms.pop((thread.name,), 0) == 1 and not any(thread.name in monomial for monomial in terms)
         if write.size is None or not counts:
             return KIf(write.cond, (write.store,), ())
-        self.made += 1
+        self.made = True
         start = self.op(out, Op.SUB, Prim.I64, write.place, thread)
         low, high = self.op(out, Op.SUB, Prim.I64, ZERO, start), self.op(out, Op.SUB, Prim.I64, write.size, start)
         low, high = self.op(out, Op.GE, Prim.I64, thread, low), self.op(out, Op.LT, Prim.I64, thread, high)
