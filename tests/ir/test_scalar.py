@@ -258,6 +258,15 @@ def test_fma_rounds_once(prim: Prim) -> None:
     law()
 
 
+@pytest.mark.parametrize("prim", FLOATS)
+def test_fma_of_what_is_not_finite(prim: Prim) -> None:
+    """A product of numbers is one, however large."""
+    numbers = [0.0, -0.0, 1.0, -1.5, math.inf, -math.inf, math.nan]
+    for x, y, z in itertools.product(numbers, repeat=3):
+        if not all(map(math.isfinite, (x, y, z))):
+            assert same_float(apply(Op.FMA, prim, (x, y, z)), x * y + z), (x, y, z)
+
+
 def test_a_sum_that_would_round_twice() -> None:
     """The exact sum is just above the middle of two f32; rounded to f64 first it is the middle, and goes down."""
     x, y, z = 1.0 + 2.0**-12, 1.0 + 2.0**-12, 2.0**-60

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from soac.ir.core import NO_DEFAULT
+from soac.ir.scalar import int_range
+from soac.ir.types import Prim
 from soac.ir.version_tree import MAX_PRODUCT, Branch, Site, combinations
 
 
@@ -22,3 +25,8 @@ def test_each_version_of_each_site_occurs(depths: tuple[int, ...]) -> None:
         assert all(any(version.items() <= one.items() for one in found) for version in site.versions)
         product *= len(site.versions)
     assert len(found) == (product if product <= MAX_PRODUCT else max(depths) + 1)
+
+
+def test_no_size_is_what_stands_for_none() -> None:
+    """It is a number, and greater than all sizes."""
+    assert int_range(Prim.I64)[1] == NO_DEFAULT

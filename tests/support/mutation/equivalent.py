@@ -155,6 +155,7 @@ LIMITS: dict[str, tuple[str, ...]] = {
     "flatten/tiling/choose.py": ("LEAST_BLOCKS",),
     "flatten/versions/in_place.py": ("LEAST", "ROW"),
     "ir/depth.py": ("FRAMES",),
+    "ir/machine.py": ("CORE",),
     "ir/records.py": ("SOME",),
     "ir/show.py": ("WIDTH",),
     "kernels/passes/choose_lanes.py": ("LONG_ROW, LONG_ROW_OF_BYTES",),
