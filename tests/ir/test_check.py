@@ -106,6 +106,7 @@ ILL_FORMED = {
         "ys_3",
     ),
     "the condition should be bool, is f32": core('let (ok_9: bool) = assert y_7 "R0103" ("it is") in (x_4)'),
+    "concat of nothing": core("let (z_9: [n_1]i32) = concat n_1 () in (x_4)"),
     "the map takes one parameter per array": core(
         r"let (z_9: [n_1]i32) = map n_1 (xs_2, ys_3) \(e_10: i32) : (i32) -> { in (e_10) } in (x_4)"
     ),

@@ -9,8 +9,8 @@ import pytest
 from soac.ir.ops import Op
 from soac.ir.scalar import apply
 from soac.ir.types import Const, Prim
-from soac.kernels.kernel_ir.nodes import KVar, Operand
-from soac.kernels.passes.loop_middles import Middle, folded
+from soac.kernels.kernel_ir.nodes import KLet, KOp, KVar, Operand
+from soac.kernels.passes.loop_middles import Middle, first_ends, folded
 
 X, Y = KVar("x", Prim.BOOL), KVar("y", Prim.BOOL)
 OPERANDS: tuple[Operand, ...] = (X, Y, Const(Prim.BOOL, True), Const(Prim.BOOL, False))
@@ -34,3 +34,15 @@ def test_places_that_do_not_count_with_the_index_bound_nothing() -> None:
     middle = Middle(KVar("i", Prim.I64), frozenset({"i", "read"}))
     assert not middle.holds(KVar("read", Prim.I64), KVar("n", Prim.I64))
     assert not middle.below | middle.above
+
+
+def test_the_first_ends_are_those_of_intervals_of_the_index() -> None:
+    i, k, u, v = (KVar(name, Prim.I64) for name in "ikuv")
+    late, early, both = (KVar(name, Prim.BOOL) for name in ("late", "early", "both"))
+    for x, ends in ((i, {u}), (k, set[KVar]())):
+        stms = (
+            KLet(late, KOp(Op.GE, Prim.I64, (x, u))),
+            KLet(early, KOp(Op.LT, Prim.I64, (x, v))),
+            KLet(both, KOp(Op.AND, Prim.BOOL, (late, early))),
+        )
+        assert first_ends(i, stms) == ends

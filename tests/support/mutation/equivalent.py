@@ -95,6 +95,12 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "rows are at least two wide, so that the next line gives back the kernel of a loop without rows",
     ),
     Equivalent(
+        "kernels/passes/vectorise_accesses.py",
+        "MOST_STATEMENTS = 16, 4, 40",
+        "MOST_STATEMENTS = 16, 4, 39",
+        "a limit of what is written out for each element of a row",
+    ),
+    Equivalent(
         "kernels/passes/join_writes.py",
         "if write.chosen is None or write.size is None:",
         "if ((write.chosen is None)):",
