@@ -258,6 +258,13 @@ def test_fma_rounds_once(prim: Prim) -> None:
     law()
 
 
+@pytest.mark.parametrize(("prim", "digits"), [(Prim.F32, 24), (Prim.BF16, 8), (Prim.F64, 53)])
+def test_an_integer_in_the_middle_of_two_floats_is_the_even_one(prim: Prim, digits: int) -> None:
+    half = 2 ** (62 - digits)
+    for odd, even in ((1, 0), (3, 4), (5, 4)):
+        assert convert(Prim.I64, prim, 2**62 + odd * half) == 2**62 + even * half
+
+
 @pytest.mark.parametrize("prim", FLOATS)
 def test_fma_of_what_is_not_finite(prim: Prim) -> None:
     """A product of numbers is one, however large."""
