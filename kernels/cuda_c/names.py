@@ -20,11 +20,13 @@ from .ops import LIBRARY
 WORD = re.compile(r"[A-Za-z_]\w*")
 NUMBERED = re.compile(r"^(.*?)(?:_r?\d+)+$")
 KEYWORDS = frozenset(WORD.findall("""
-    alignas alignof and asm auto bool break case catch char class compl concept const constexpr continue decltype
-    default delete do double else enum explicit export extern false float for friend goto if inline int linux long major
-    minor mutable namespace new noexcept not nullptr operator or private protected public register requires restrict
-    return short signed sizeof static struct switch template this throw true try typedef typeid typename union unix
-    unsigned using virtual void volatile wchar_t while xor main stdin stdout stderr assert errno emulator blocks
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class compl concept
+    const const_cast constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern
+    false float for friend goto if inline int linux long major minor mutable namespace new noexcept not not_eq nullptr
+    operator or or_eq private protected public register reinterpret_cast requires restrict return short signed sizeof
+    static static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename
+    union unix unsigned using virtual void volatile wchar_t while xor xor_eq threadIdx blockIdx blockDim gridDim
+    main stdin stdout stderr assert errno emulator blocks
     failures before failed memory stack own shared_memory y0 y1 yn j0 j1 jn gamma signgam index environ div
 """))  # fmt: skip
 SPOKEN = {"if": "chosen"}
