@@ -120,7 +120,8 @@ def _compiled(library: ctypes.CDLL, text: str, arch: str) -> tuple[bytes, str]:
         status = library.nvrtcCompileProgram(program, len(options), table)
         log = _bytes(library, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
         if status != 0:
-            raise IRError(f"NVRTC refuses generated code: {log[:4000]}")
+            begin = log.rfind("\n", 0, max(0, log.find("error"))) + 1  # behind warnings
+            raise IRError(f"NVRTC refuses generated code: {log[begin : begin + 4000]}")
         return _bytes(library, program, "PTX" if arch.startswith("compute_") else "CUBIN"), log
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))

@@ -1,4 +1,4 @@
-"""Kernels that spill get more registers."""
+"""Kernels that spill get more registers; what a refusal says."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from soac.frontend.source.text import Reach
+from soac.ir.errors import IRError
 from soac.ir.machine import CUDA
 from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
 from soac.kernels.devices.cuda import nvrtc as compiler
@@ -80,3 +81,10 @@ def test_the_assembler_spills_unless_it_is_asked_for_fewer_warps(
 def test_no_kernel_spills(name: str) -> None:
     """Of the programs whose kernels `docs/gpu.md` describes."""
     assert [kernel for kernel, one in resources(module(name), "sm_90").items() if one.spills] == []
+
+
+def test_a_refusal_begins_with_the_first_error(nvidia: None) -> None:
+    """Warnings, which a long text has many of, come first in the log."""
+    unused = " ".join(f"int unused{k}; unused{k} = {k};" for k in range(100))
+    with pytest.raises(IRError, match=r"refuses generated code: kernels.cu\(\d+\): error: .*nowhere"):
+        compiler.compile_cuda(f"__global__ void k() {{ {unused} nowhere(); }}", "sm_90", Cache(None))
