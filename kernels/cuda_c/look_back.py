@@ -1,14 +1,15 @@
 """What stands before a tile of a chain, in CUDA C: all threads of the block look at tiles, the first warp adds them up.
 
-A window is as many tiles as the block has threads. The block goes back by windows until one has a tile that has posted
-its total; from there on the first warp folds what the tiles hold, from the left. A total that it comes to takes the
-place of what came before it, and is the same.
+A window is as many tiles as the block has threads, fewer of wide elements. The block goes back by windows until one
+has a tile that has posted its total; from there on the first warp folds what the tiles hold, from the left. A total
+that it comes to takes the place of what came before it, and is the same.
 """
 
 from __future__ import annotations
 
 from ...ir.machine import WARP
 from ...ir.records import dataclass
+from ..analysis.tile_items import window_tiles
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who
 from ..kernel_ir.tile_words import word_bytes, words_of
@@ -20,7 +21,7 @@ from .text import Printer, barrier, by, shared_lines
 @dataclass(frozen=True, slots=True)
 class Chain:
     """The names of a look-back: the type of a tile's words and its fields, the words of all tiles, the block's copy of
-    those of a window, and the last total that each warp has seen there."""
+    those of a window of `span` tiles, and the last total that each warp has seen there."""
 
     stm: kir.LookBack
     op: Operator
@@ -29,6 +30,7 @@ class Chain:
     words: str
     window: str
     nearest: str
+    span: int
 
     def posted(self, status: str, values: Names) -> str:
         """Words with a status and values."""
@@ -74,10 +76,11 @@ def _chain(p: Printer, stm: kir.LookBack) -> Chain:
     p.lines[-1] += ";"
     words, window, nearest = p.fresh("words"), p.fresh("window"), p.fresh("nearest")
     p.line(f"{kind} *const {words} = ({kind} *){stm.words.name};")
-    shared = [(f"__shared__ {kind}", window, p.threads), ("__shared__ i32", nearest, p.threads // WARP.threads)]
+    span = window_tiles(prims, p.threads)
+    shared = [(f"__shared__ {kind}", window, span), ("__shared__ i32", nearest, p.threads // WARP.threads)]
     for line in (line for one in shared for line in shared_lines(p, *one)):
         p.line(line)
-    return Chain(stm, op, kind, fields, words, window, nearest)
+    return Chain(stm, op, kind, fields, words, window, nearest, span)
 
 
 def _back(p: Printer, chain: Chain) -> tuple[str, str]:
@@ -87,7 +90,7 @@ def _back(p: Printer, chain: Chain) -> tuple[str, str]:
     p.line(f"i64 {start} = {operand(stm.tile)};")
     p.line(f"i32 {last} = -1;")
     with p.block("while (true)"):
-        p.line(f"{start} -= {p.threads};")
+        p.line(f"{start} -= {chain.span};")
         seen = _look(p, chain, start)
         p.line(f"const u32 {totals} = __ballot_sync(WHOLE_WARP, {seen}.status == TOTAL);")
         highest = f"{p.warp} * {WARP.threads} + {WARP.threads - 1} - leading_zeros({totals})"
@@ -102,13 +105,17 @@ def _back(p: Printer, chain: Chain) -> tuple[str, str]:
 
 
 def _look(p: Printer, chain: Chain, start: str) -> str:
-    """A thread's tile of the window from `start` on; what stands before the chain is nothing."""
-    ahead, seen = p.fresh("ahead"), p.fresh("seen")
+    """A thread's tile of the window from `start` on; what stands before the chain is nothing. Threads behind the window
+    see no total."""
+    ahead, seen, looks = p.fresh("ahead"), p.fresh("seen"), f"{p.me} < {chain.span}"
+    every = chain.span == p.threads
+    nothing = "TOTAL" if every else f"{looks} ? TOTAL : SUM"
     p.line(f"const i64 {ahead} = {start} + {p.me};")
-    p.line(f"{chain.kind} {seen} = {chain.posted('TOTAL', texts(chain.stm.neutral))};")
-    p.line(f"if ({ahead} >= {operand(chain.stm.first)}) {seen} = wait_for(&{chain.words}[{ahead}], failures);")
+    p.line(f"{chain.kind} {seen} = {chain.posted(nothing, texts(chain.stm.neutral))};")
+    is_there = f"{'' if every else f'{looks} && '}{ahead} >= {operand(chain.stm.first)}"
+    p.line(f"if ({is_there}) {seen} = wait_for(&{chain.words}[{ahead}], failures);")
     p.line(f"if ({seen}.status == FAILED) failed = true;")
-    p.line(f"{chain.window}[{p.me}] = {seen};")
+    p.line(f"{'' if every else f'if ({looks}) '}{chain.window}[{p.me}] = {seen};")
     return seen
 
 
@@ -117,7 +124,7 @@ def _forward(p: Printer, chain: Chain, acc: Names, start: str, last: str) -> Non
     with p.block("while (true)"):
         with p.block(f"if ({p.warp} == 0)"):
             _fold(p, chain, acc, last)
-        p.line(f"{start} += {p.threads};")
+        p.line(f"{start} += {chain.span};")
         p.line(f"if ({start} >= {operand(chain.stm.tile)}) break;")
         barrier(p)
         _look(p, chain, start)
@@ -129,7 +136,7 @@ def _fold(p: Printer, chain: Chain, acc: Names, last: str) -> None:
     one = p.fresh("one")
     values = tuple(f"{one}.{field}" for field in chain.fields)
     p.line("#pragma unroll 8")
-    with p.index("k") as k, p.block(f"for (i32 {k} = {last}; {k} < {p.threads}; {k}++)"):
+    with p.index("k") as k, p.block(f"for (i32 {k} = {last}; {k} < {chain.span}; {k}++)"):
         p.line(f"const {chain.kind} {one} = {chain.window}[{k}];")
         with p.block(f"if ({one}.status == TOTAL)"):
             assign(p, acc, values)

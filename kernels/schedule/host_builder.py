@@ -40,6 +40,7 @@ from ..passes.nontemporal_stores import streamed
 from ..passes.tile_rows import tiled_accesses
 from .array_values import view_of
 from .kernel_builder import Builder, HostScope, InnerSchedules, NotLowerable, clean
+from .shared_room import with_room
 
 TRUE, FALSE = Const(Prim.BOOL, True), Const(Prim.BOOL, False)
 MANIFEST_GAIN = 1.5  # how much cheaper a kernel must be for a copy of its input to pay
@@ -363,6 +364,7 @@ class HostBuilder:
     def finish(self, b: Builder, base: str) -> Made:
         """The kernel that `b` has built."""
         body = (*b.prologue, *b.stms)
+        body = with_room(b, body) if self.machine.name == CUDA.name else body
         name = f"{clean(self.entry)}_{clean(base)}_{len(self.kernels.made)}"
         kernel = kir.Kernel(
             name,

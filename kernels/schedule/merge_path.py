@@ -24,7 +24,7 @@ from ..analysis.cost import EXTENT
 from ..kernel_ir import nodes as kir
 from .host_builder import HostBuilder, Made, either
 from .kernel_builder import ONE, ZERO, Builder, Mode, Operand, Value, scalar
-from .short_rows import Part, search, side_by_side
+from .short_rows import Part, has_room, search, side_by_side
 from .soacs import combined, is_simple, put
 from .space import output, segment_screma
 from .table import Schedule, Segop, in_memory
@@ -76,7 +76,11 @@ def part_kernel(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], la
     part = Part(b, exp, ends, begin, finish, first, last, 1 << max(0, -(-grain // WARP.threads) - 1).bit_length())
     with b.nested() as in_turn:
         rows_in_turn(h, part, outs, carries)
-    if b.collective is not core.Level.WARP or not all(is_simple(red.op) for red in exp.reds):
+    if (
+        b.collective is not core.Level.WARP
+        or not all(is_simple(red.op) for red in exp.reds)
+        or not has_room(part, [h.types[c].prim for c in carries])
+    ):
         b.stms += in_turn
     else:
         with b.nested() as together:

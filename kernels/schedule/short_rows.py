@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from ...ir import core
-from ...ir.machine import WARP
+from ...ir.machine import BLOCK, WARP
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.types import Const, Prim, i64
@@ -90,6 +90,13 @@ def search(b: Builder, ends: Value, step: Operand, low: KVar, high: KVar) -> Ope
         b.emit(kir.KIf(is_behind, (kir.Assign(low, after),), (kir.Assign(high, middle),)))
     b.emit(kir.KWhile(tuple(before), searching, tuple(stms)))
     return b.copy(low)
+
+
+def has_room(part: Part, prims: Iterable[Prim]) -> bool:
+    """Whether the shared memory of a block holds the stage and the tails of a warp for values of these types."""
+    places = part.items * (WARP.threads + 1) + WARP.threads
+    kept = WARP.threads * (Prim.U32.bytes + Prim.I64.bytes)
+    return kept + places * sum(prim.bytes for prim in prims) <= BLOCK.bytes
 
 
 def side_by_side(part: Part, outs: list[ArrayRef]) -> tuple[KVar, ...]:

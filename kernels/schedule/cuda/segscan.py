@@ -3,7 +3,8 @@
 segscan (i < n, j < m)     m short: block = whole segments, one scan over their elements that starts anew at j = 0:
                                (f, x) op' (g, y) = (f or g, if g then y else x op y)
                            else block = (i, tile of j), in the order in which blocks begin: scan the tile, post its
-                               sum, look back for what precedes it, post the total, combine and write
+                               sum, look back for what precedes it, post the total, combine and write; where
+                               elements are too wide for that (`has_room`) a block for each segment
 
 What is mapped beside the scan is computed and stored in the same pass. Source: Merrill and Garland, single-pass
 parallel prefix scan with decoupled look-back; the carry is a fold from the left, so that bits do not depend on timing.
@@ -19,13 +20,14 @@ from ....ir.machine import BLOCK, WARP
 from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, i64
-from ...analysis.tile_items import tile_items
+from ...analysis.tile_items import tile_items, window_bytes, window_tiles
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, KVar
 from ...kernel_ir.tile_words import elements
-from ..cpu.segscan import WHOLE, combined, scanned_in
+from ..cpu.segscan import WHOLE, combined, scanned_in, segscan_whole
 from ..host_builder import Made
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, clean
+from ..shared_room import BESIDE
 from ..soacs import k_lambda, neutral_of, put, starting_anew
 from ..space import bind_space, output, row_of
 from ..table import Schedule, Segop, Table, in_memory, launch, run
@@ -38,9 +40,14 @@ def fits_tile(s: Segop[core.SegScan], _: bool) -> Atom:
     return s.h.op(Op.LE, s.exp.space.widths[-1], i64(flagged), base="is")
 
 
+def prims_of(s: Segop[core.SegScan]) -> list[Prim]:
+    """The types of what is scanned."""
+    return [type_.prim for _, type_ in s.outs[: scanned_in(s.exp)]]
+
+
 def bytes_of(s: Segop[core.SegScan]) -> int:
     """Of what is scanned, for each element."""
-    return sum(type_.prim.bytes for _, type_ in s.outs[: scanned_in(s.exp)])
+    return sum(prim.bytes for prim in prims_of(s))
 
 
 # ---- whole segments ----------------------------------------------------------------------------------------------
@@ -101,12 +108,22 @@ def first_behind(
 # ---- a chain of tiles --------------------------------------------------------------------------------------------
 
 
+def has_room(s: Segop[core.SegScan]) -> bool | str:
+    """Applies where the shared memory of a block holds a tile, the sums of threads, and a window of tiles before it, in
+    blocks of any size; else why not."""
+    prims, size = prims_of(s), bytes_of(s)
+    places = BLOCK.threads * tile_items(size)
+    staged = (places + places // WARP.threads + BLOCK.threads + BLOCK.most // WARP.threads) * size
+    room = BLOCK.bytes - BESIDE - window_bytes(prims, window_tiles(prims, BLOCK.most))
+    return staged <= room or "elements too wide for a tile"
+
+
 def launch_chain(s: Segop[core.SegScan], _: bool) -> None:
     """The words of tiles and the counter of blocks begin as 0."""
-    h, ns, tile = s.h, scanned_in(s.exp), BLOCK.threads * tile_items(bytes_of(s))
+    h, tile = s.h, BLOCK.threads * tile_items(bytes_of(s))
     tiles = h.ceil_div(s.exp.space.widths[-1], tile)
     blocks = h.op(Op.MUL, h.product(s.outer), tiles, base="blocks")
-    size = i64(elements([t.prim for _, t in s.outs[:ns]]))
+    size = i64(elements(prims_of(s)))
     words = h.zeros("words", Prim.U64, h.op(Op.MUL, blocks, size, base="size"))
     counter = h.zeros("begun", Prim.I64, i64(1))
     launch(s, blocks, lambda: chain_kernel(s, tile, words, counter))
@@ -272,9 +289,15 @@ def if_whole(b: Builder, whole: Operand, count: Operand, emit: Callable[[Operand
     b.emit(kir.KIf(whole, *branches))
 
 
+def launch_wide(s: Segop[core.SegScan], _: bool) -> None:
+    """A block for each segment, which needs shared memory for the totals of its warps alone."""
+    launch(s, s.h.product(s.outer), lambda: segscan_whole(s))
+
+
 COLLECTIVES: Table = (
     Schedule("whole segments in a block", launch_segments, guard=fits_tile),
-    Schedule("chain of tiles", launch_chain),
+    Schedule("chain of tiles", launch_chain, has_room),
+    Schedule("a block for each segment", launch_wide),
 )
 SEGSCAN: Table = (
     WHOLE,

@@ -17,8 +17,11 @@ from soac.kernels.kernel_ir.tile_words import elements, packed, unpacked, word_b
 from tests.support.emulator.emulate import COMPILER, build
 
 THREADS, TILE, FIRST = 64, 150, 3
-"""A window is as many tiles as there are threads, so that there are several before this tile."""
-KINDS = {"f32": (Prim.F32,), "pair": (Prim.F32, Prim.F64), "many": (Prim.I64, Prim.U8, Prim.F64), "bf16": (Prim.BF16,)}
+"""A window is as many tiles as there are threads, of the widest elements half as many: several are before this tile."""
+KINDS = {
+    "f32": (Prim.F32,), "pair": (Prim.F32, Prim.F64), "many": (Prim.I64, Prim.U8, Prim.F64), "bf16": (Prim.BF16,),
+    "wide": (Prim.F64,) * 9,
+}  # fmt: skip
 
 
 def one_look(prims: tuple[Prim, ...]) -> Kernel:
@@ -72,9 +75,10 @@ def wrapped(prim: Prim, x: int) -> Any:
 
 
 def test_words() -> None:
-    assert [word_bytes(prims) for prims in KINDS.values()] == [8, 16, 16, 8]
+    assert [word_bytes(prims) for prims in KINDS.values()] == [8, 16, 16, 8, 16]
     assert [words_of(prims) for prims in KINDS.values()] == [
         ((Prim.F32,),), ((Prim.F32, Prim.F64),), ((Prim.I64,), (Prim.U8, Prim.F64)), ((Prim.BF16,),),
+        ((Prim.F64,),) * 9,
     ]  # fmt: skip
     for prims in KINDS.values():
         values = [wrapped(p, 200) for p in prims]
