@@ -8,11 +8,11 @@ r"""Histograms and scatters that compute their points rather than read arrays of
     let r = reshape [n*2] ys
     let h = seghist (q < n*2) ⊕ d { f r[q] }
 
-The points lie over the space of what makes them, in the order in which they lay; rows that are short literals are
-updates of one point, which compute once what they share. Views that a reshape would copy are read where they are
-(M-Points with a slice in place of the segmap). What is fused is read by the write alone, or is a view; nothing that
-either reads is overwritten. Maps over outer dimensions of the space are computed again for each point if that is cheap.
-So is what a scan or a reduction maps for the write alone.
+The points lie over the space of what makes them, in the order in which they lay; rows that are short literals, or so
+many equal elements, are updates of one point, which compute once what they share. Views that a reshape would copy are
+read where they are (M-Points with a slice in place of the segmap). What is fused is read by the write alone, or is a
+view; nothing that either reads is overwritten. Maps over outer dimensions of the space are computed again for each
+point if that is cheap. So is what a scan or a reduction maps for the write alone.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _over_makers(stm: Stm, exp: SegHist | SegScatter, around: Around) -> Stm | N
         return None
     shape = shapes[0]
     chosen = {array: flat for array, flat in flats.items() if flat.shape == shape}
-    is_rows = any(_literal(flat.of, around) is not None for flat in chosen.values())
+    is_rows = any(_gives_rows(flat.of, around) for flat in chosen.values())
     if is_rows:
         count = _constant(shape[-1])
         few = 1 <= count * len(exp.body.result) // (exp.rank + len(exp.dests)) <= WRITES
@@ -224,28 +224,30 @@ def _is_gain(flat: Flat, reader: tuple[Name, Stm], around: Around) -> bool:
             return False
 
 
-def _literal(array: Name, around: Around) -> ArrayLit | None:
-    """The literal that a map gives at each point."""
+def _gives_rows(array: Name, around: Around) -> bool:
+    """Whether a map gives a literal at each point, or so many equal elements that each may be an update."""
     match around.made.get(array):
         case Stm(exp=SegMap(body=body), pat=pat):
             result = dict(zip((p.name for p in pat), body.result, strict=True))[array]
-            return _lit(body, result)
+            return _is_row(body, result, around)
         case _:
-            return None
+            return False
 
 
-def _lit(body: Body, result: Atom) -> ArrayLit | None:
-    """The literal of scalars that an atom is, or that it repeats."""
+def _is_row(body: Body, result: Atom, around: Around) -> bool:
+    """Whether an atom is a literal of scalars or so many equal ones, or repeats such a row."""
     for stm in body.stms:
         if result == Var(stm.pat[0].name) and not stm.certs:
             match stm.exp:
-                case ArrayLit(row=row) as lit if not row.shape:
-                    return lit
+                case ArrayLit(row=row):
+                    return not row.shape
+                case Replicate((size,), _) if len(around.types[stm.pat[0].name].shape) == 1:
+                    return 1 <= _constant(size) <= WRITES
                 case Replicate(_, again):
-                    return _lit(body, again)
+                    return _is_row(body, again, around)
                 case _:
-                    return None
-    return None
+                    return False
+    return False
 
 
 def _constant(size: Atom) -> int:

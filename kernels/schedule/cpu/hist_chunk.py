@@ -189,11 +189,11 @@ def points_of(b: Builder, exp: core.SegHist, cut: Cut, prims: tuple[Prim, ...]) 
     """The points of a piece `lo..hi`."""
     if only_fetches(exp):
         return lambda lo, hi: lambda k: point_at(b, exp, cut, b.add(lo, k), Mode.THREAD)
-    stages = tuple(stage_of(b, exp, prims, update) for update in exp.updates)
+    stages = stages_of(b, exp, prims)
 
     def points(lo: Operand, hi: Operand) -> Points:
         stage_piece(b, exp, cut, stages, lo, hi)
-        return lambda k: tuple(staged(b, exp, s, u, k) for s, u in zip(stages, exp.updates, strict=True))
+        return lambda k: staged(b, exp, stages, k)
 
     return points
 
@@ -212,15 +212,21 @@ def staged_points(exp: core.SegHist) -> int:
     return max(LEAST_STAGED, STAGED // len(exp.updates))
 
 
-def stage_of(b: Builder, exp: core.SegHist, prims: tuple[Prim, ...], update: tuple[Atom, ...]) -> Stage:
-    """Memory of the block for the bins of a piece, and for the values that are not the same at all of its points."""
+def stages_of(b: Builder, exp: core.SegHist, prims: tuple[Prim, ...]) -> tuple[Stage, ...]:
+    """Memory of the block for the bins of a piece, and for the values that are not the same at all of its points: one
+    array of those that several updates have."""
     size = (i64(staged_points(exp)),)
-    bins = b.alloc("keys", Prim.I64, size, kir.Space.SHARED).mem
-    varying = [varies(exp, atom) for atom in update[exp.rank :]]
-    values = (
-        b.alloc("values", p, size, kir.Space.SHARED).mem if v else None for p, v in zip(prims, varying, strict=True)
-    )
-    return Stage(bins, tuple(values))
+    arrays: dict[tuple[Prim, Atom], kir.KArray] = {}
+
+    def stage(update: tuple[Atom, ...]) -> Stage:
+        bins = b.alloc("keys", Prim.I64, size, kir.Space.SHARED).mem
+        values = tuple(zip(prims, update[exp.rank :], strict=True))
+        for prim, atom in values:
+            if varies(exp, atom) and (prim, atom) not in arrays:
+                arrays[prim, atom] = b.alloc("values", prim, size, kir.Space.SHARED).mem
+        return Stage(bins, tuple(map(arrays.get, values)))
+
+    return tuple(map(stage, exp.updates))
 
 
 def varies(exp: core.SegHist, atom: Atom) -> bool:
@@ -234,12 +240,14 @@ def stage_piece(b: Builder, exp: core.SegHist, cut: Cut, stages: tuple[Stage, ..
 
     def put(index: Operand, mode: Mode) -> None:
         changes, place = point_at(b, exp, cut, index, mode), b.sub(index, lo)
+        stored = set[kir.KArray]()
         for stage, change in zip(stages, changes, strict=True):
             key = b.op(Op.SELECT, Prim.I64, change.inside, change.bin, i64(-1), base="key")
             b.emit(kir.Store(stage.bins, place, key))
             for array, value in zip(stage.values, change.values, strict=True):
-                if array is not None:
+                if array is not None and array not in stored:
                     b.emit(kir.Store(array, place, value))
+                    stored.add(array)
 
     def on_lanes() -> tuple[()]:
         with b.threads(b.fresh("j", Prim.I64), lo, hi) as j:
@@ -259,12 +267,17 @@ def stage_piece(b: Builder, exp: core.SegHist, cut: Cut, stages: tuple[Stage, ..
         on_lanes()
 
 
-def staged(b: Builder, exp: core.SegHist, stage: Stage, update: tuple[Atom, ...], place: Operand) -> Change:
-    """An update of the point at a place of the stage, as it was put there; a negative bin is none."""
-    bin_ = b.let("key", Prim.I64, kir.KLoad(stage.bins, place))
-    values = zip(stage.values, update[exp.rank :], strict=True)
-    found = tuple(b.operand(x) if a is None else b.let("x", a.prim, kir.KLoad(a, place)) for a, x in values)
-    return _change(exp, update, b.op(Op.GE, Prim.I64, bin_, ZERO), bin_, found)
+def staged(b: Builder, exp: core.SegHist, stages: tuple[Stage, ...], place: Operand) -> tuple[Change, ...]:
+    """The updates of the point at a place of the stage, as they were put there; a negative bin is none."""
+    bins = [b.let("key", Prim.I64, kir.KLoad(stage.bins, place)) for stage in stages]
+    arrays = dict.fromkeys(a for stage in stages for a in stage.values if a is not None)
+    loaded = {a: b.let("x", a.prim, kir.KLoad(a, place)) for a in arrays}
+    changes: list[Change] = []
+    for stage, update, bin_ in zip(stages, exp.updates, bins, strict=True):
+        pairs = zip(stage.values, update[exp.rank :], strict=True)
+        found = tuple(b.operand(x) if a is None else loaded[a] for a, x in pairs)
+        changes.append(_change(exp, update, b.op(Op.GE, Prim.I64, bin_, ZERO), bin_, found))
+    return tuple(changes)
 
 
 # ---- pieces ------------------------------------------------------------------------------------------------------

@@ -27,7 +27,8 @@ def points(draw: st.DrawFn) -> tuple[str, str]:
             return f"flatten (tabulate_2d h w (\\i j -> {index}))", f"flatten (tabulate_2d h w (\\i j -> {value}))"
         case 1:
             is_ = f"flatten_3d (tabulate_2d h w (\\i j -> [{index}, {other}]))"
-            return is_, f"flatten_3d (tabulate_2d h w (\\i j -> [{value}, {further}]))"
+            row = draw(st.sampled_from((f"[{value}, {further}]", f"replicate 2 ({value})")))
+            return is_, f"flatten_3d (tabulate_2d h w (\\i j -> {row}))"
         case 2:
             rows = [
                 f"map (\\j -> let i = j + {k} in {x.replace('xss[i, j]', 'ys[j]')}) (iota w)"

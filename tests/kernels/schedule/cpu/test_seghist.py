@@ -15,7 +15,7 @@ from soac.ir.core import SegHist
 from soac.ir.machine import CPU, Mode
 from soac.ir.traverse import all_exps
 from soac.ir.version_tree import sites
-from soac.kernels.kernel_ir.nodes import KIf, Store
+from soac.kernels.kernel_ir.nodes import Alloc, KIf, Store
 from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.schedule.cpu.seghist import LEAST_CHUNK, fixed_dims
 from soac.pipeline import compile_core
@@ -51,6 +51,9 @@ entry corners [n][w] (k: i64) (is: [n]i64) (xss: [n][w]f64): [k]f64 =
   let around i x = [(i, x), (i + 1, x * 0.5), (i - 1, f64.abs x)]
   let (is, xs) = unzip (flatten_3d (map2 (\\i xs -> map (around i) xs) is xss))
   in hist (+) 0 k is xs
+entry members [n] (k: i64) (iss: [n][3]i32) (xs: [n]f64): ([k]f64, [k]i32) =
+  let each x = replicate 3 (f64.floor (x * 2), i32.f64 x)
+  in unzip (hist (\\(a, b) (c, d) -> (a + c, b + d)) (0, 0) k (map i64.i32 (flatten iss)) (flatten (map each xs)))
 entry stats [n] (k: i64) (is: [n]i64) (xs: [n]f64): ([k]i64, [k]f64, [k]f64, [k]f64) =
   (hist (+) 0 k is (replicate n 1), hist f64.min f64.inf k is xs, hist (+) 0 k is xs, hist f64.max (-f64.inf) k is xs)
 entry grid [n] (is: [n]i64) (js: [n]i64) (xs: [n]i32): [5][7]i32 =
@@ -127,6 +130,24 @@ def test_bodies_that_compute(program: soac.Program, bins: int, points: int) -> N
     at, xs = places(bins, points), (np.arange(points) % 13 - 6).astype(np.float64)
     want = filled(0, bins, np.add, (at * 5 + 3) % bins, np.abs(xs * 2 + 1), np.float64)
     np.testing.assert_array_equal(call(program, "computed", bins, at, xs)[0], want)
+
+
+@pytest.mark.parametrize(("bins", "points"), SIZES[1:-1])
+def test_rows_of_equal_values(program: soac.Program, bins: int, points: int) -> None:
+    at, xs = places(bins, points // 3 * 3), (np.arange(points // 3) % 13 - 6).astype(np.float64)
+    sums, counts = call(program, "members", bins, at.astype(np.int32).reshape(-1, 3), xs)
+    each = np.repeat(xs, 3)
+    np.testing.assert_array_equal(sums, filled(0, bins, np.add, at, np.floor(each * 2), np.float64))
+    np.testing.assert_array_equal(counts, filled(0, bins, np.add, at, each, np.int32))
+
+
+def test_what_updates_of_a_point_share_waits_in_memory_once(program: soac.Program) -> None:
+    kernels = [k for k in program.compiled.host.kernels if k.name.startswith("members_")]
+    allocated = [[stm.array.name for stm in statements(k.body) if isinstance(stm, Alloc)] for k in kernels]
+    staged = [names for names in allocated if any(name.startswith("keys") for name in names)]
+    assert staged
+    for names in staged:
+        assert [sum(name.startswith(base) for name in names) for base in ("keys", "values")] == [3, 2]
 
 
 @pytest.mark.parametrize(("bins", "points"), SIZES[1:])
