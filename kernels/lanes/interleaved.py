@@ -28,7 +28,7 @@ from .values import Lanes, LaneValue, Linear, Uniform, Varying, operand
 
 PICKED, PICKED_BYTES = 5, 8
 """The largest stride for which each column picks its elements from vectors of several rows; of bytes."""
-WIDEST = 32
+WIDEST = 64
 """The largest stride."""
 
 

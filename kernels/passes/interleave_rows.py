@@ -48,7 +48,7 @@ from ..kernel_ir.traverse import (
     with_children,
 )
 
-WIDEST, PICKED = 32, 8
+WIDEST, PICKED = 64, 8
 """The largest stride of a row, and of one whose columns are picked by shuffles each for itself."""
 LONE = 4
 """The largest stride of an element that has no neighbours."""

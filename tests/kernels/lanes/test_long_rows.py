@@ -35,5 +35,17 @@ def test_rows_are_those_of_numpy(prim: Prim, length: int) -> None:
         assert np.array_equal(rows, kept)
 
 
+@pytest.mark.parametrize(("prim", "length"), [(Prim.F32, 40), (Prim.I16, 64), (Prim.U8, 33)])
+def test_rows_of_more_than_32_that_are_written_out(prim: Prim, length: int) -> None:
+    row = ", ".join(f"x * {k % 5} + y" for k in range(length))
+    text = f"entry f [n] (xs: [n]T) (ys: [n]T): [n][{length}]T = map2 (\\x y -> [{row}]) xs ys"
+    program = soac.compile(text.replace("T", prim.value))
+    assert any(has_rows(kernel) for kernel in program.compiled.host.kernels)
+    number = {Prim.F32: np.float32, Prim.I16: np.int16, Prim.U8: np.uint8}[prim]
+    for n in (0, 1, 16, 17, 131):
+        xs, ys = (np.arange(n) % 5).astype(number), (np.arange(n) % 7).astype(number)
+        assert np.array_equal(program.f(xs, ys), xs[:, None] * (np.arange(length) % 5).astype(number) + ys[:, None])
+
+
 def has_rows(kernel: Kernel) -> bool:
     return any(isinstance(stm, LoadRow | StoreRow) for stm in all_statements(ready(kernel, CPU_PASSES).body))
