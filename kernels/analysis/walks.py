@@ -80,7 +80,7 @@ def _goes_along(loop: For | KWhile, loaded: frozenset[str]) -> bool:
 
 
 def _sum(body: Iterable[KStm]) -> int:
-    return sum(_weight(stm, BRANCH) for stm in body)
+    return sum(weight(stm, BRANCH) for stm in body)
 
 
 def _rare_branches(stms: Iterable[KStm]) -> dict[str, int]:
@@ -129,7 +129,7 @@ def _is_walk(loop: For | KWhile, loaded: frozenset[str], rare: Mapping[str, int]
         case _:
             return False
     gathers = sum(name in anywhere for name in addresses) + len(tried)
-    return goes_on and sum(_weight(stm, branch) for stm in body if stm not in tried) <= most * gathers
+    return goes_on and sum(weight(stm, branch) for stm in body if stm not in tried) <= most * gathers
 
 
 def _tried(body: tuple[KStm, ...], cond: Operand, whole: tuple[KStm, ...]) -> list[KStm]:
@@ -220,7 +220,7 @@ def _calls(stm: KStm) -> bool:
             return False
 
 
-def _weight(stm: KStm, branch: int) -> int:
+def weight(stm: KStm, branch: int) -> int:
     """Operations of a statement in a walk; what finds addresses takes as long on lanes, and a branch that only chooses
     is a selection."""
     match stm:

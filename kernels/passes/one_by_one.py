@@ -9,6 +9,8 @@ scattered: an insertion sort of short rows takes twice the time, a walk along ro
 table or a list (`analysis/walks.py`) up to ten times, as trial division, counts of each row or a stack one and a half
 to three times. As scalar code the processor begins the next thread while it waits for this one. Values, their order
 and the checks stay.
+So does a thread that writes a row which lanes would scatter (`analysis/long_rows.py`): patches of an image, lines of
+text.
 Loops whose threads only compute until they are done stay in lanes, and those that write where a counter says that all
 share. Threads whose results are reduced are taken in the same way, each combined with those before it.
 """
@@ -22,6 +24,7 @@ from ...ir.core import Level
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.types import Prim
+from ..analysis.long_rows import writes_rows
 from ..analysis.uniformity import Facts, find_facts
 from ..analysis.walks import walks
 from ..kernel_ir.fma import contracted_step
@@ -49,7 +52,7 @@ from ..kernel_ir.traverse import Renamed, all_statements, assigned, map_mentions
 
 def one_by_one(kernel: Kernel) -> Kernel:
     """The kernel with such loops of threads as loops of the block; the same one where there are none."""
-    if not any(isinstance(stm, For | KWhile) for stm in all_statements(kernel.body)):
+    if not any(isinstance(stm, For | KWhile | Store) for stm in all_statements(kernel.body)):
         return kernel
     turns = _Turns(find_facts(kernel.body), NewNames("w"))
     body = rewritten(kernel.body, turns.statement)
@@ -65,7 +68,7 @@ class _Turns:
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         match stm:
-            case Threads(unit=Level.THREAD) if self.wander(stm):
+            case Threads(unit=Level.THREAD) if self.wander(stm) or writes_rows(stm.body, self.facts):
                 return self.in_turn(stm, self.new.copy(), ())
             case BlockReduce() if self.wander(stm):
                 return self.combined(stm)

@@ -102,8 +102,18 @@ TAKEN = {
          in if k > 0 then s[k - 1] else 0) xs""",
 }
 
+HEX = """entry f [n] (xs: [n][{0}]u8) (hex: [16]u8): [n][{1}]u8 =
+  map (\\row -> flatten (map (\\b -> [hex[i64.u8 (b >> 4)], hex[i64.u8 (b & 15)]]) row) :> [{1}]u8) xs"""
+PATCHES = """entry f [h][w] (xs: [h][w]{0}): [][][25]{0} =
+  tabulate_2d (h - 4) (w - 4) (\\i j -> flatten xs[i:i+5, j:j+5] :> [25]{0})"""
+ROWS = {
+    "long rows of bytes": HEX.format(20, 40),
+    "patches of bytes": PATCHES.format("u8"),
+    "patches of words": PATCHES.format("f32"),
+}
 
-@pytest.mark.parametrize("text", TAKEN.values(), ids=TAKEN.keys())
+
+@pytest.mark.parametrize("text", (TAKEN | ROWS).values(), ids=(TAKEN | ROWS).keys())
 def test_threads_take_turns(text: str) -> None:
     kernels = [one_by_one(kernel) for kernel in kernels_of(text)]
     walks = [new for new, old in zip(kernels, kernels_of(text), strict=True) if new != old]
@@ -146,6 +156,13 @@ LEFT = {
          let u = t * t * 0.3 + t * 0.5 + 0.1 * t * t * t
          let k = i64.f32 (u * 31)
          in (h with [k] = h[k] + t * u, t)).0) xs""",
+    "short rows of bytes": HEX.format(16, 32),
+    "long rows that neighbours read side by side": f"""entry f [n] (xs: [40][n]u8): [n][40]u8 =
+       tabulate n (\\i -> [{", ".join(f"xs[{k}, i]" for k in range(40))}])""",
+    "loops over planes": """entry f [n] (xs: [4][8][n]u8): [n][4][8]u8 =
+       tabulate n (\\i -> tabulate_2d 4 8 (\\j k -> xs[j, k, i]))""",
+    "long rows of words": f"""entry f [n] (xs: [n][20]f32): [n][40]f32 =
+       map (\\row -> [{", ".join(f"row[{k // 2}] * {k}" for k in range(40))}]) xs""",
     "places that all rows have": """entry f [n][m] (xs: [n][m]f32) =
        map (\\row -> loop r = copy row for i < m - 1 do r with [i + 1] = r[i] + r[i + 1]) xs""",
 }
@@ -255,3 +272,22 @@ def test_rows_of_a_table(d: int) -> None:
         rows = np.split(at, off[1:-1])
         wanted = [(np.exp(a[r])[:, None] * h[r]).sum(0) / np.exp(a[r]).sum() for r in rows]
     np.testing.assert_allclose(soac.compile(text).f(off, at, a, h), np.array(wanted).reshape(6, d), rtol=1e-4)
+
+
+@pytest.mark.parametrize("prim", ["u8", "f32"])
+def test_patches(prim: str) -> None:
+    program = soac.compile(PATCHES.format(prim))
+    for h, w in ((5, 5), (5, 70), (37, 41), (40, 36)):
+        xs = (np.arange(h * w) * 7 % 251).astype({"u8": np.uint8, "f32": np.float32}[prim]).reshape(h, w)
+        wanted = np.lib.stride_tricks.sliding_window_view(xs, (5, 5)).reshape(h - 4, w - 4, 25)
+        assert np.array_equal(program.f(xs), wanted)
+
+
+def test_long_rows_that_may_fail() -> None:
+    program = soac.compile(ROWS["long rows of bytes"].replace("[16]u8", "[15]u8"))
+    hexadecimal = np.arange(15, dtype=np.uint8) * 3 + 1
+    for n in (0, 1, 33, 200):
+        xs = np.random.default_rng(n).integers(0, 15, (n, 20, 2)).astype(np.uint8)
+        assert np.array_equal(program.f(xs[..., 0] * 16 + xs[..., 1], hexadecimal), hexadecimal[xs].reshape(n, 40))
+    with pytest.raises(soac.RunError, match=r"index \[15\] out of bounds"):
+        program.f(np.full((50, 20), 15, np.uint8), hexadecimal)
