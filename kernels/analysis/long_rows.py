@@ -24,6 +24,8 @@ from .walks import BRANCH, weight
 
 EACH = 6
 """The most operations for each element that is written."""
+FEW = 4
+"""Elements of the part of a row that neighbours share most of (windows) up to which lanes take as long."""
 LONG = 32
 """Elements of a row of small elements in straight code up to which lanes take as long."""
 
@@ -34,7 +36,9 @@ def writes_rows(body: Iterable[KStm], facts: Facts) -> bool:
     work = _work(body, _Around(facts, Environment()))
     if work is None or work.shared or work.operations > EACH * work.stores:
         return False
-    return work.stores > COLUMNS if work.loops else work.stores > LONG and not work.wide
+    if work.loops:
+        return work.stores > (COLUMNS if work.apart else FEW)
+    return work.stores > LONG and not work.wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +62,13 @@ class _Around:
 @dataclass(frozen=True, slots=True)
 class _Work:
     """What a thread stores and computes; is some of it in `loops`, does it store elements of 32 bits or more (`wide`),
-    and read what lies side by side for neighbouring threads alone (`shared`)?"""
+    read what no neighbour reads (`apart`), and what lies side by side for neighbouring threads alone (`shared`)?"""
 
     stores: int = 0
     operations: int = 0
     loops: bool = False
     wide: bool = False
+    apart: bool = False
     shared: bool = False
 
     def and_(self, other: _Work, turns: int = 1) -> _Work:
@@ -72,6 +77,7 @@ class _Work:
             self.operations + turns * other.operations,
             self.loops or other.loops,
             self.wide or other.wide,
+            self.apart or other.apart,
             self.shared or other.shared,
         )
 
@@ -98,7 +104,9 @@ def _of(stm: KStm, around: _Around) -> _Work | None:
             work = _work(inner, replace(around, index=index.name))
             return None if work is None else _Work(loops=True).and_(work, int(turns))
         case KLet(_, KLoad(_, place)):
-            return _Work(shared=around.is_dense(place) and not around.goes_along(place))
+            if around.is_dense(place):
+                return _Work(shared=not around.goes_along(place))
+            return _Work(apart=around.facts.varies(place))
         case kir.Check() | kir.BoundsCheck() | kir.Note():
             return _Work()
         case _ if is_harmless(stm):

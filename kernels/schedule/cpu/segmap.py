@@ -18,6 +18,7 @@ from ....ir.traverse import free_in_stm
 from ....ir.types import Atom, Const, Name, Type, Var, i64
 from ...analysis.cost import EXTENT, LANES, cost_at, lanes_of
 from ...analysis.uniformity import loops_vary
+from ...kernel_ir.nodes import COLUMNS
 from ...passes.join_channels import has_channels
 from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
@@ -38,7 +39,7 @@ from .rows_of_sums import loops_over_sums, most_elements
 from .rows_side_by_side import is_large, launch_rows, matrix_of_rows
 from .segred import SPLIT_K, STREAMED, in_chunks
 from .segscatter import alias
-from .short_rows import SHORT_ROW, looped_kernel, short_row, short_row_in_vectors
+from .short_rows import SHORT_ROW, goes_alone, looped_kernel, short_row, short_row_in_vectors
 from .split_k import as_segred, is_narrow, reads_columns
 from .streamed_rows import as_one_row, can_stream, is_tall
 from .unroll_and_jam import ROWS, can_jam, is_plain, is_reduction, jam_over_chunk, reductions_in
@@ -312,17 +313,21 @@ def looped(s: Points, depth: int) -> LanesKernel | str:
     *_, width = s.exp.space.widths
     few = s.exp.space.widths[-2] if depth > 1 else i64(0)
     most = 2 * SHORT_ROW if gives_arrays(s.exp) else short_row(s.exp, depth)
-    if isinstance(width, Const) and int(width.value) >= most:
+    length = int(width.value) if isinstance(width, Const) else 0
+    if length >= most and length > COLUMNS:
         return "rows are not short"
     if isinstance(few, Const) and int(few.value) >= 2 * FEW:
         return "rows are not few"
-    return looped_kernel(s, depth)
+    found = looped_kernel(s, depth)
+    return "rows are not short" if length >= most and not goes_alone(found) else found
 
 
 def are_short(s: Points, looped: LanesKernel) -> Atom:
     """bool: have rows fewer than `short_row` elements, and are there enough of them? Where the rows' loops differ in
     their steps, lanes wait for the longest: then a row must cost less than half a group of lanes over its elements."""
     h, (*_, rows, width), most = s.h, s.exp.space.widths, short_row(s.exp, 1)
+    if goes_alone(looped):
+        return at_least(h, rows, SHORT_ROW)
     if gives_arrays(s.exp):
         most = min(2 * SHORT_ROW, int((ROW_STARTS + LANES * s.lanes.cost) / (looped.cost / EXTENT)))
     if loops_vary(looped.made.kernel.body, looped.made.facts):
@@ -335,9 +340,11 @@ def are_short(s: Points, looped: LanesKernel) -> Atom:
     return at_least(h, h.choice(short, rows, i64(0), "rows"), least)
 
 
-def are_few(s: Points, _looped: LanesKernel) -> Atom:
+def are_few(s: Points, looped: LanesKernel) -> Atom:
     """bool: are rows short, but few, and is there much of what has them?"""
     h, (*_, many, rows, width) = s.h, s.exp.space.widths
+    if goes_alone(looped):
+        return at_least(h, many, SHORT_ROW)
     short = h.op(Op.LT, width, i64(short_row(s.exp, 2)), base="short")
     few = h.choice(h.op(Op.LT, rows, i64(2 * FEW), base="few"), many, i64(0), "many")
     return at_least(h, h.choice(short, few, i64(0), "many"), FEW)

@@ -13,8 +13,10 @@ from ....ir.polynomials import atom, constant, mul, sub
 from ....ir.traverse import all_stms, index_atoms, may_fail
 from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT
+from ...analysis.long_rows import writes_rows
 from ...kernel_ir.affine import Environment, Poly
-from ...kernel_ir.nodes import KLet
+from ...kernel_ir.nodes import KLet, Threads
+from ...kernel_ir.traverse import all_statements
 from ...passes.flat_rows import LONGEST, flat_rows
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import Builder, Mode, NotLowerable, Operand
@@ -72,6 +74,14 @@ def _is_along(exp: core.Index, of_lanes: set[Name]) -> bool:
     *first, last = exp.dims
     others = {exp.array, *(atom.name for atom in index_atoms(tuple(first)) if isinstance(atom, Var))}
     return of_lanes.isdisjoint(others) and isinstance(last, Fix)
+
+
+def goes_alone(looped: LanesKernel) -> bool:
+    """Whether threads with such loops go one after the other (`analysis/long_rows.py`): then rows are short as long as
+    the loops are, and need not be many."""
+    made = looped.made
+    loops = (stm for stm in all_statements(made.kernel.body) if isinstance(stm, Threads))
+    return any(writes_rows(stm.body, made.facts) for stm in loops)
 
 
 def loops(

@@ -110,6 +110,7 @@ ROWS = {
     "long rows of bytes": HEX.format(20, 40),
     "patches of bytes": PATCHES.format("u8"),
     "patches of words": PATCHES.format("f32"),
+    "windows": """entry f [n] (xs: [n]f64): [][5]f64 = map (\\i -> xs[i:i+5] :> [5]f64) (iota (n - 4))""",
 }
 
 
@@ -159,6 +160,8 @@ LEFT = {
     "short rows of bytes": HEX.format(16, 32),
     "long rows that neighbours read side by side": f"""entry f [n] (xs: [40][n]u8): [n][40]u8 =
        tabulate n (\\i -> [{", ".join(f"xs[{k}, i]" for k in range(40))}])""",
+    "a part of each row": """entry f [n] (xs: [n][40]u8): [n][12]u8 =
+       map (\\row -> map (+ 1) (row[3:15] :> [12]u8)) xs""",
     "loops over planes": """entry f [n] (xs: [4][8][n]u8): [n][4][8]u8 =
        tabulate n (\\i -> tabulate_2d 4 8 (\\j k -> xs[j, k, i]))""",
     "long rows of words": f"""entry f [n] (xs: [n][20]f32): [n][40]f32 =

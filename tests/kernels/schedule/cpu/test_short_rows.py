@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import soac
+from soac.kernels.kernel_ir.nodes import COLUMNS, Threads
+from soac.kernels.kernel_ir.traverse import statements
+from soac.kernels.passes.one_by_one import one_by_one
 from soac.kernels.schedule.cpu.segmap import FEW
 from soac.kernels.schedule.cpu.short_rows import SHORT_ROW
 
@@ -95,3 +98,26 @@ def test_a_number_out_of_bounds(program: soac.Program, d: int, k: int) -> None:
     numbers[k - 1] = 5
     with pytest.raises(soac.SoacError, match=r"index \[5"):
         program.call("taken", [table, numbers])
+
+
+WINDOWS = """
+entry windows [n] (xs: [n]T): [][W]T = map (\\i -> xs[i:i+W] :> [W]T) (iota (n - W + 1))
+entry patches [h][w] (xs: [h][w]T): [][][W][W]T =
+  tabulate_2d (h - W + 1) (w - W + 1) (\\i j -> xs[i:i+W, j:j+W] :> [W][W]T)
+"""
+
+
+@pytest.mark.parametrize(("prim", "width"), [("f64", 5), ("f32", 12), ("i32", 16), ("u8", 7), ("f64", 17)])
+def test_windows_are_copied_by_threads_that_go_alone(prim: str, width: int) -> None:
+    windows = soac.compile(WINDOWS.replace("T", prim).replace("W", str(width)))
+    number = {"f64": np.float64, "f32": np.float32, "i32": np.int32, "u8": np.uint8}[prim]
+    made = [one_by_one(kernel) for kernel in windows.compiled.host.kernels]
+    alone = [kernel for kernel in made if not any(isinstance(stm, Threads) for stm in statements(kernel.body))]
+    assert bool(alone) == (width <= COLUMNS)
+    for n in (width - 1, width, width + SHORT_ROW - 2, width + SHORT_ROW - 1, width + 70):
+        xs = (np.arange(n) * 7 % 251).astype(number)
+        wanted = [xs[i : i + width] for i in range(n - width + 1)]
+        assert np.array_equal(windows.windows(xs), np.array(wanted, number).reshape(-1, width))
+    for h, w in ((width, width), (width + 1, width + SHORT_ROW - 1), (width + 2, width + 2 * FEW)):
+        image = (np.arange(h * w) * 7 % 251).astype(number).reshape(h, w)
+        assert np.array_equal(windows.patches(image), np.lib.stride_tricks.sliding_window_view(image, (width, width)))
