@@ -225,7 +225,7 @@ def _is_gain(flat: Flat, reader: tuple[Name, Stm], around: Around) -> bool:
 
 
 def _gives_rows(array: Name, around: Around) -> bool:
-    """Whether a map gives a literal at each point, or so many equal elements that each may be an update."""
+    """Whether a map gives a literal at each point, or as many equal elements as may be updates of a point."""
     match around.made.get(array):
         case Stm(exp=SegMap(body=body), pat=pat):
             result = dict(zip((p.name for p in pat), body.result, strict=True))[array]
@@ -235,7 +235,7 @@ def _gives_rows(array: Name, around: Around) -> bool:
 
 
 def _is_row(body: Body, result: Atom, around: Around) -> bool:
-    """Whether an atom is a literal of scalars or so many equal ones, or repeats such a row."""
+    """Whether an atom is a literal of scalars or few equal ones, or repeats such a row."""
     for stm in body.stms:
         if result == Var(stm.pat[0].name) and not stm.certs:
             match stm.exp:

@@ -4,7 +4,7 @@
     threads i { ys[40*i] := hex[xs[20*i] >> 4]; .. ys[40*i + 39] := hex[xs[20*i + 19] & 15] }           small elements
 
 Lanes write what a short loop gives one by one. Long rows in straight code they transpose in registers
-(`lanes/interleaved.py`), which for small elements is many shuffles, unless what they read lies side by side for
+(`lanes/interleaved.py`), which for small elements is many shuffles, unless what they read is side by side for
 neighbours. A thread that goes by itself reads and writes words, as far as elements lie side by side in its rows.
 """
 
@@ -62,7 +62,7 @@ class _Around:
 @dataclass(frozen=True, slots=True)
 class _Work:
     """What a thread stores and computes; is some of it in `loops`, does it store elements of 32 bits or more (`wide`),
-    read what no neighbour reads (`apart`), and what lies side by side for neighbouring threads alone (`shared`)?"""
+    read what no neighbour reads (`apart`), and what is side by side for neighbouring threads alone (`shared`)?"""
 
     stores: int = 0
     operations: int = 0
