@@ -156,15 +156,15 @@ class Middle:
 
     def note_offset(self, var: KVar, op: Op, args: tuple[Operand, ...]) -> None:
         match op, args:
-            case Op.SUB, (x, Const(_, k)):
+            case Op.SUB, (x, Const(Prim.I64, k)):
                 self.note_sum(var, x, -int(k))
-            case (Op.ADD, (x, Const(_, k))) | (Op.ADD, (Const(_, k), x)):
+            case (Op.ADD, (x, Const(Prim.I64, k))) | (Op.ADD, (Const(Prim.I64, k), x)):
                 self.note_sum(var, x, int(k))
             case Op.ADD, (x, y):
                 x, y = (x, y) if x in self.offsets else (y, x)
                 if x in self.offsets and self.is_outside(y):
                     self.rounds[var] = self.offsets[x], y
-            case (Op.MUL, (x, Const(_, k))) | (Op.MUL, (Const(_, k), x)) if 2 <= k <= WIDEST:
+            case (Op.MUL, (x, Const(Prim.I64, k))) | (Op.MUL, (Const(Prim.I64, k), x)) if 2 <= k <= WIDEST:
                 if abs(shift := int(k) * self.offsets.get(x, FAR)) < FAR:
                     self.multiples[var] = int(k), shift
             case _:
