@@ -118,14 +118,14 @@ class _Narrower:
         if not isinstance(self.facts.of(x), Varying):
             return None
         if least < 0:
-            fits = prim.bits == 64 and least >= -FITS and greatest < FITS
+            fits = prim.bits == 64 and least >= -FITS and greatest < FITS and divisor < FITS
             return self.narrowed(stm.var, rhs.op, prim, x, Const(Prim.I32, divisor)) if fits else None
         if greatest < divisor and rest:
             self.new.made += 1
             return (KLet(stm.var, KConvert(prim, prim, x)),)
         if greatest < 2 * divisor and rest:
             return self.subtracted(stm.var, x, Const(prim, divisor))
-        narrow = Prim.U32 if prim.bits == 64 and greatest < 1 << 32 else unsigned_of(prim)
+        narrow = Prim.U32 if prim.bits == 64 and max(greatest, divisor) < 1 << 32 else unsigned_of(prim)
         if narrow is prim:
             return None
         return self.narrowed(stm.var, Op.REM if rest else Op.QUOT, prim, x, Const(narrow, divisor))
