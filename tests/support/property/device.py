@@ -26,7 +26,7 @@ MOST_VERSIONS = 6
 
 def resized(case: Case, n: int, k: int, seed: int) -> Case:
     """The program with arguments of other sizes."""
-    (fun,) = case.prog.functions
+    (fun,) = (fun for fun in case.prog.functions if fun.entry is not None)
     sizes = dict(zip((p.name for p in fun.params), (n, k), strict=False))
     numbers = np.random.default_rng(seed)
     return replace(case, args=tuple(argument(numbers, p.type, sizes) for p in fun.params[2:]))
