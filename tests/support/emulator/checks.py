@@ -61,6 +61,8 @@ TRACE_SECONDS = 20.0
 PROGRAM_SECONDS = 10.0
 """Of the processor, after which no further case of a program is begun, in the tracer and in all orders of the emulator,
 but for versions that no smaller case has taken: these have as long again."""
+CHECK_SECONDS = float("inf")
+"""Of the processor, after which a program is not compiled with further limits."""
 
 
 @dataclass(slots=True)
@@ -104,7 +106,7 @@ def check(subject: Subject, before: Container[str] = (), earlier: Outcome | None
     run_all(subject, found)
     for k, other in enumerate(others_of(subject)):
         left, more = frozenset((*found.not_traced, *found.not_emulated)), Outcome()
-        if not left:
+        if not left or time.process_time() - begin > CHECK_SECONDS:
             break
         found.made_of.append(digest_of(other))
         theirs = ready_kernels_of(other)
