@@ -18,6 +18,7 @@ from scripts.parse_tables import GRAMMAR, OPTIONS, TABLES, analyse, tables
 from soac.frontend.parsing import parse
 from soac.frontend.parsing.lexer import FastLexer
 from soac.frontend.parsing.parse import parse_module
+from soac.frontend.parsing.tables import load_parser
 from soac.frontend.source import syntax as s
 from soac.frontend.source.atoms import Ident, Lit, Operator, PLit, PVar, TEName
 from soac.frontend.source.declarations import TypeDec, ValDec
@@ -549,6 +550,27 @@ def test_decode_source() -> None:
 def test_the_tables_are_those_of_the_grammar() -> None:
     """Fails if the grammar changes, or what Lark makes of it; `python scripts/parse_tables.py` writes them anew."""
     assert TABLES.read_text(encoding="utf-8") == tables(GRAMMAR.read_text(encoding="utf-8"))
+
+
+def test_the_actions_are_those_of_lark() -> None:
+    """Beginning with the first state of both, those that the same tokens lead to have the same actions."""
+    mine = load_parser(object()).parser.parser._parse_table
+    wanted = analyse(GRAMMAR.read_text(encoding="utf-8")).parser.parser._parse_table
+    left = [(wanted.start_states["start"], mine.start_states["start"])]
+    seen = dict(left)
+    for state, own in left:  # grows
+        assert mine.states[own].keys() == wanted.states[state].keys()
+        for token, (action, target) in wanted.states[state].items():
+            kind, to = mine.states[own][token]
+            assert kind.name == action.name
+            if action.name == "Reduce":
+                assert (to, to.alias, to.options.expand1) == (target, target.alias, target.options.expand1)
+            elif target not in seen:
+                seen[target] = to
+                left.append((target, to))
+            assert action.name == "Reduce" or seen[target] == to
+    assert len(seen) == len(wanted.states) == len(mine.states)
+    assert {mine.end_states["start"]} == {seen[state] for state in wanted.end_states.values()}
 
 
 def test_the_builder_has_a_method_for_every_rule() -> None:
