@@ -20,7 +20,7 @@ from .indexing import index_value, range_value, update_value
 from .inline import instantiated
 from .intrinsics import intrinsic
 from .loops import loop_value
-from .scalars import FALSE, complement, negate
+from .scalars import FALSE, complement, find_module, negate
 from .shapes import (
     bind_pattern,
     blank,
@@ -145,7 +145,7 @@ def _rarer(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
         case s.Constr():
             return _constructor(st, exp, env)
         case s.OpenIn(_, module, body):
-            return evaluate(st, body, env.opened(env.module(module)), hint)
+            return evaluate(st, body, env.opened(find_module(env, module)), hint)
         case Hole(_, loc):
             return _hole(st, st.typed.types[exp.id], env, loc)
         case _:
@@ -192,7 +192,7 @@ def _recursive(st: Stage, node: int, env: Env) -> Value:
 
 def _named(env: Env, name: Qual, loc: Loc) -> Value:
     path, last = name[:-1], name[-1]
-    found = env.module(path).values.get(last) if path else env.lookup(last)
+    found = find_module(env, path).values.get(last) if path else env.lookup(last)
     if found is None:
         raise IRError(f"elaborate: `{'.'.join(name)}` is not in scope at {loc}")
     return found

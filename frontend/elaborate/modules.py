@@ -28,6 +28,7 @@ from ..source.declarations import (
 )
 from ..source.imports import Imports, imports_of, library_of
 from ..source.types import Shown
+from .scalars import any_module
 from .state import Stage
 from .values import Abbreviation, Definition, Env, FunctorValue, ModuleLike, ModuleValue, Value
 
@@ -120,7 +121,7 @@ class _Scope:
         """What a module expression stands for."""
         match exp:
             case ModuleName(name):
-                return self.env.any_module(name)
+                return any_module(self.env, name)
             case Structure(decs):
                 scope = _Scope(self.files, self.env.base())
                 scope.declare_all(decs)

@@ -20,7 +20,7 @@ from .calls import apply
 from .entry_points import entry_function
 from .expressions import evaluate
 from .modules import declare_files
-from .scalars import builtin_operators, numeric_modules
+from .scalars import builtin_operators
 from .state import Stage
 from .values import empty_env
 
@@ -36,7 +36,6 @@ def elaborate(modules: tuple[Module, ...], typed: Typed, trusted: bool = True) -
     st.counts = _mentions(modules[-1 if len(modules) == 1 else 1 :])
     env = empty_env()
     env.values.update(builtin_operators())
-    env.modules.update(numeric_modules())
     scope = declare_files(st, modules, env)
     entries = [entry_function(st, dec, home) for dec, home in scope.entries]
     consts = tuple(st.globals.stms)

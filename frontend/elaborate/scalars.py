@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 
 from ...ir.core import Body, If, Lambda, Param, PrimOp, Reduction, Screma
@@ -10,8 +9,9 @@ from ...ir.errors import IRError, Loc
 from ...ir.ops import Op
 from ...ir.types import BOOL, Atom, Const, Prim, Var, scalar
 from ..source import numeric_modules as numeric
+from ..source.atoms import Qual
 from .state import Stage, body_of, convert, emit, prim_op
-from .values import Arr, Component, ModuleValue, Native, Rec, Sum, Value, components
+from .values import Arr, Component, Env, ModuleLike, ModuleValue, Native, Rec, Sum, Value, components
 
 TRUE, FALSE = Const(Prim.BOOL, True), Const(Prim.BOOL, False)
 
@@ -147,14 +147,27 @@ def operator_lambda(st: Stage, op: Op, prim: Prim, loc: Loc) -> Lambda:
 # ---- numeric modules ----------------------------------------------------------------------------------------------
 
 
+def any_module(env: Env, path: Qual) -> ModuleLike:
+    """The module or functor that `path` leads to."""
+    first, *rest = path
+    module = env.modules[first] if first in env.modules else _numeric_module(numeric.MODULES[first])
+    for part in rest:
+        assert isinstance(module, ModuleValue), "a functor has no members"
+        module = module.modules[part]
+    return module
+
+
+def find_module(env: Env, path: Qual) -> ModuleValue:
+    """The module that `path` leads to."""
+    module = any_module(env, path)
+    assert isinstance(module, ModuleValue), "inference keeps functors and modules apart"
+    return module
+
+
 @cache
-def numeric_modules() -> Mapping[str, ModuleValue]:
-    """`i8` .. `f64`, `bool`: the same for all programs."""
-    return {name: ModuleValue(_members(prim), {}, {}) for name, prim in numeric.MODULES.items()}
-
-
-def _members(prim: Prim) -> dict[str, Value]:
-    return {name: _member(name, member) for name, member in numeric.meanings(prim).items()}
+def _numeric_module(prim: Prim) -> ModuleValue:
+    """`i8` .. `f64`, `bool`: the same for all programs, made when one names it."""
+    return ModuleValue({name: _member(name, member) for name, member in numeric.meanings(prim).items()}, {}, {})
 
 
 def _member(name: str, member: numeric.Member) -> Value:

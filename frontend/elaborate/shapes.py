@@ -33,6 +33,7 @@ from ..source.types import (
     Ty,
 )
 from .assertions import require_equal, require_size
+from .scalars import find_module
 from .state import Certs, Stage, emit, prim_op, reshape
 from .values import (
     Abbreviation,
@@ -309,7 +310,7 @@ def expand(st: Stage, type: s.TypeExp, env: Env) -> tuple[s.TypeExp, Env]:
 
 def lookup_type(env: Env, name: Qual) -> TypeBinding | None:
     *path, last = name
-    return (env.module(tuple(path)).types if path else env.types).get(last)
+    return (find_module(env, tuple(path)).types if path else env.types).get(last)
 
 
 def _abbreviation_env(st: Stage, dec: TypeDec, home: Env, args: tuple[s.TypeExp | s.TESize, ...], env: Env) -> Env:

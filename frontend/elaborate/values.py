@@ -21,7 +21,6 @@ from ...ir.errors import IRError, Loc
 from ...ir.records import dataclass
 from ...ir.types import Atom, Prim, Type, Var
 from ..source import syntax as s
-from ..source.atoms import Qual
 from ..source.declarations import TypeDec, ValDec
 from ..source.types import Instance, Ty
 
@@ -203,19 +202,6 @@ class Env:
                 return value
             env = env.parent
         return None
-
-    def any_module(self, name: Qual) -> ModuleLike:
-        """The module or functor that `name` leads to."""
-        module = self.modules[name[0]]
-        for part in name[1:]:
-            assert isinstance(module, ModuleValue), "a functor has no members"
-            module = module.modules[part]
-        return module
-
-    def module(self, name: Qual) -> ModuleValue:
-        module = self.any_module(name)
-        assert isinstance(module, ModuleValue), "inference keeps functors and modules apart"
-        return module
 
     def child(self) -> Env:
         """A new innermost frame."""

@@ -201,7 +201,7 @@ def _module(work: Work, exp: ModuleExp, name: str, progress: Progress) -> Module
         case ModuleName(name=path, loc=loc):
             found = work.scope.find_any_module(path)
             if found is None:
-                raise unknown("E0220", "module", ".".join(path), loc, work.scope.modules)
+                raise unknown("E0220", "module", ".".join(path), loc, work.scope.module_names())
             return found
         case Structure(decs=decs):
             return _structure(work, decs, progress)

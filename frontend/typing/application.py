@@ -87,7 +87,7 @@ def unknown_name(work: Work, name: Qual, loc: Loc) -> CompileError:
     """E0201 with the nearest name in scope, or the numeric modules that have it."""
     scope = work.scope
     first, *rest = name
-    if rest and isinstance(module := scope.modules.get(first), ModuleBinding):
+    if rest and isinstance(module := scope.module(first), ModuleBinding):
         return unknown("E0201", "name", ".".join(name), loc, [f"{first}.{n}" for n in module.values])
     if first in work.defining:
         message = f"`{first}` is not in scope of its own definition"

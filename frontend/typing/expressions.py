@@ -154,7 +154,7 @@ def _open_in(work: Work, exp: s.OpenIn) -> Ty:
     """`m.(e)`."""
     module = work.scope.find_module(exp.module)
     if module is None:
-        raise unknown("E0220", "module", ".".join(exp.module), exp.loc, work.scope.modules)
+        raise unknown("E0220", "module", ".".join(exp.module), exp.loc, work.scope.module_names())
     mark = work.scope.mark()
     work.scope.open(module)
     ty = work.exp(exp.body)

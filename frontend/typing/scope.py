@@ -163,9 +163,17 @@ class Scope:
                 spaces[id(names)][name] = names[name]
         return found
 
+    def module(self, name: str) -> ModuleLike | None:
+        """The module or functor of that name; those of scalar types are made when they are asked for."""
+        found = self.modules.get(name)
+        return numeric_module(numeric.MODULES[name]) if found is None and name in numeric.MODULES else found
+
+    def module_names(self) -> list[str]:
+        return [*numeric.MODULES, *self.modules]
+
     def find_any_module(self, path: Qual) -> ModuleLike | None:
         """The module or functor that `path` leads to."""
-        found = self.modules.get(path[0])
+        found = self.module(path[0])
         for name in path[1:]:
             if not isinstance(found, ModuleBinding):
                 return None
@@ -179,7 +187,7 @@ class Scope:
     def find_value(self, name: Qual) -> tuple[Binding, int] | None:
         """The value that the longest prefix of modules leads to, and how many components name it."""
         head = name[0]
-        if len(name) > 1 and isinstance(module := self.modules.get(head), ModuleBinding):
+        if len(name) > 1 and isinstance(module := self.module(head), ModuleBinding):
             at = 1
             while at < len(name) - 1 and name[at] not in module.values:
                 inner = module.modules.get(name[at])
@@ -209,9 +217,9 @@ class Scope:
 
 
 def outermost() -> Scope:
-    """What every program has: the scalar types and their modules."""
+    """What every program has: the scalar types; `Scope.module` has their modules."""
     types = {p.value: TypeBinding((), PRIMS[p], (), NOWHERE, is_failed=False) for p in Prim}
-    return Scope({}, types, {p.value: numeric_module(p) for p in Prim}, {})
+    return Scope({}, types, {}, {})
 
 
 @cache
