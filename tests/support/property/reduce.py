@@ -41,16 +41,21 @@ def _is_program(prog: Prog) -> bool:
 
 
 def _steps(prog: Prog) -> Iterator[Prog]:
-    """Smaller programs: without dead code, with one result, with a statement left out or made smaller."""
-    (fun,) = prog.functions
+    """Smaller programs: without dead code, with one result, with a statement left out or made smaller, without a
+    function that is not called. The entry stands last."""
+    *others, fun = prog.functions
     without_dead = remove_dead(prog)
     if size_of(without_dead) < size_of(prog):
         yield without_dead
     if len(fun.results) > 1:
         for k in range(len(fun.results)):
-            yield replace(prog, functions=(_with_result(fun, k),))
+            yield replace(prog, functions=(*others, _with_result(fun, k)))
     for body in _smaller_bodies(fun.body):
-        yield replace(prog, functions=(replace(fun, body=body),))
+        yield replace(prog, functions=(*others, replace(fun, body=body)))
+    for k, other in enumerate(others):
+        yield replace(prog, functions=(*others[:k], *others[k + 1 :], fun))
+        for body in _smaller_bodies(other.body):
+            yield replace(prog, functions=(*others[:k], replace(other, body=body), *others[k + 1 :], fun))
 
 
 def size_of(prog: Prog) -> int:

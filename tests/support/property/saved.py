@@ -53,7 +53,7 @@ def _sizes(text: str) -> tuple[int, ...]:
 
 
 def _argument_types(prog: Prog) -> tuple[Prim, ...]:
-    (fun,) = prog.functions
+    fun = prog.functions[-1]
     assert fun.entry is not None
     return tuple(p.type.prim for p in fun.params[fun.entry.sizes :])
 

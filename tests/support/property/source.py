@@ -61,8 +61,10 @@ def _value(value: Argument) -> str:
 
 
 def _entry(case: Case) -> str:
-    (fun,) = case.prog.functions
+    *others, fun = case.prog.functions
     assert fun.entry is not None
+    if others:
+        raise NotSource("functions beside the entry")
     cut = fun.entry.sizes
     sizes = "".join(f"[{p.name}]" for p in fun.params[:cut])
     params = " ".join(map(_param, fun.params[cut:]))
