@@ -11,7 +11,7 @@ the size of `t`, which is unknown within the loop, is that of `xs`. So far as no
 from __future__ import annotations
 
 from ..source.types import Size, SizeVar
-from .sizes import ANY_SIZE, is_unknown
+from .sizes import ANY_SIZE, SizeClash, is_unknown
 from .unknowns import Unknowns
 
 
@@ -39,8 +39,14 @@ class JoinedSizes(Unknowns):
 
     def unify_size(self, a: Size, b: Size) -> None:
         a, b = self.size(a), self.size(b)
-        if not any(self._is_asked(one, other) and self.settles(one, other) for one, other in ((a, b), (b, a))):
+        both = ((a, b), (b, a))
+        if any(self._is_asked(one, other) and self.settles(one, other) for one, other in both):
+            return
+        try:
             super().unify_size(a, b)
+        except SizeClash:  # as the size of a row that an operator chooses: that of the rows it chooses among, or none
+            if not any(self.settles(one, other) for one, other in both):
+                raise
 
     def _is_asked(self, joined: Size, other: Size) -> bool:
         """Whether a size that branches choose can be `other` only if all that they choose is: an unknown one that is

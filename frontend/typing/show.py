@@ -20,13 +20,21 @@ from ..source.types import (
     TVar,
     Ty,
 )
-from .constraints import FLOATS, INTS, NUMBERS, SIGNED
+from .constraints import FLOATS, INTS, NUMBERS, SCALARS, SIGNED
 from .sizes import Shape
 from .unify import Solver
 
 MAX_DEPTH = 24  # a deeper type is cut short in messages
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-CLASSES = {NUMBERS: "number", INTS: "integer", SIGNED: "signed integer", FLOATS: "float"}
+CLASSES = {
+    NUMBERS: "number",
+    INTS: "integer",
+    SIGNED: "signed integer",
+    FLOATS: "float",
+    SCALARS: "scalar",
+    INTS | {Prim.BOOL}: "integer or bool",
+}
+"""How a message calls a type of which only the operations on it are known."""
 
 
 class Shower:

@@ -244,7 +244,7 @@ class Sizes:
         for tag, name in names.items():
             if tag in self.inner:
                 if not is_open:
-                    raise SizeClash(*pair, f"{self._said(name)} is known inside the function only")
+                    raise SizeClash(*pair, f"{self._said(name)} is known inside the function only{self._advice(name)}")
             elif self.age_of(tag) > age:
                 if name.name and tag not in self.origins:
                     raise SizeClash(
@@ -253,7 +253,10 @@ class Sizes:
                 self.ages[tag] = age
 
     def _said(self, name: SizeVar) -> str:
-        return f"`{name.name}`" if name.name and name.name[1:] != str(name.id) else "a size that a function chooses"
+        return f"`{name.name}`" if _is_written(name) else "a size that a function chooses"
+
+    def _advice(self, name: SizeVar) -> str:
+        return "" if _is_written(name) else ": give its parameters types that name it, as in `(a: [n]i32)`"
 
     def settle_size(self, size: Size) -> None:
         """Nothing else determines this size: if it is unknown, it merely exists."""
@@ -312,3 +315,8 @@ def size_key(size: Size) -> int:
             return exp.id
         case SizeConst():
             return -1
+
+
+def _is_written(name: SizeVar) -> bool:
+    """Whether a size has a name that stands in the program."""
+    return bool(name.name) and name.name[1:] != str(name.id)

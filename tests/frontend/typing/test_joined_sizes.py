@@ -24,13 +24,28 @@ ONE_SIZE = {
     "it may change where nothing asks": "loop t = xs for i < 3i64 do let u = if c then t else xs in u ++ u",
     "another one where nothing asks": "loop t = xs for i < 3i64 do let u = if c then t else ys in map (+ 1) u",
 }
+OPERATORS = {
+    "one of two rows": "reduce (\\a b -> if a[0] < b[0] then a else b) xs [xs, xs]",
+    "the second": "foldl (\\a b -> if a[0] < b[0] then b else a) xs [xs, xs]",
+    "cases": "(scan (\\a b -> match a[0] case 0 -> a case 1 -> b case _ -> map2 (+) a b) xs [xs, xs])[0]",
+    "beside numbers": "(reduce (\\(a, i) (b, j) -> if a[0] < b[0] then (a, i) else (b, j)) (xs, 0) (zip [xs] [1])).0",
+    "piped": "[xs, xs] |> reduce (\\a b -> if a[0] < b[0] then a else b) xs",
+}
+"""Operators whose parameters have no types, but rows of one size."""
 DIFFERENT = {
+    "an operator that gives a part": "reduce (\\a b -> if a[0] < b[0] then a else b[1:]) xs [xs, xs]",
+    "an operator beside another row": "reduce (\\a b -> if a[0] < b[0] then a else ys) xs [xs, xs]",
     "another one": "loop t = xs for i < 3i64 do let u = if c then t else ys in map2 (+) u xs",
     "one that changes": "loop t = xs for i < 3i64 do let u = map2 (+) (if c then t else xs) xs in t ++ u",
     "a part of it": "loop t = xs for i < 3i64 do map2 (+) (if c then t else t[1:]) xs",
     "what turns know": "loop t = xs for i < 3i64 do (map (\\k -> if k == i then filter (> 0) t else t) (iota 3))[1]",
     "no loop": "let u = if c then xs else ys in map2 (+) u xs",
 }
+
+
+@pytest.mark.parametrize("body", OPERATORS.values(), ids=OPERATORS)
+def test_an_operator_gives_the_size_that_it_takes(body: str) -> None:
+    compile_text(f"{HEAD.replace('=', ': [m]i64 =')} {body}", "f.soac")
 
 
 @pytest.mark.parametrize("body", ONE_SIZE.values(), ids=ONE_SIZE)
