@@ -57,7 +57,7 @@ class JoinedSizes(Unknowns):
         return is_around or not (is_unknown(other) or self._is_loose(joined) or self._is_loose(other))
 
     def settles(self, joined: Size, other: Size | None = None) -> bool:
-        """Make all that a size may be `other`, or the same, where that says what unknown sizes are and nothing else."""
+        """Make all that a size may be `other`, or the same, where that says nothing but what unknown sizes are."""
         if not isinstance(joined, SizeVar) or joined.id not in self.joined:
             return False
         if joined == other:
@@ -66,7 +66,7 @@ class JoinedSizes(Unknowns):
         known = [size for size in sides if not is_unknown(size)]
         names = [self.age_of(tag) for size in known for tag in self.names_in(size)]
         ages = [self.age_of(size.id) for size in sides if isinstance(size, SizeVar) and is_unknown(size)]
-        if not ages or max(names, default=-1) > min(ages) or not all(self.same_size(known[0], size) for size in known):
+        if ages and max(names, default=-1) > min(ages) or not all(self.same_size(known[0], size) for size in known):
             return False
         one = sides[0] if other is None else other
         self.bound_sizes[joined.id] = one

@@ -29,6 +29,7 @@ OPERATORS = {
     "the second": "foldl (\\a b -> if a[0] < b[0] then b else a) xs [xs, xs]",
     "cases": "(scan (\\a b -> match a[0] case 0 -> a case 1 -> b case _ -> map2 (+) a b) xs [xs, xs])[0]",
     "beside numbers": "(reduce (\\(a, i) (b, j) -> if a[0] < b[0] then (a, i) else (b, j)) (xs, 0) (zip [xs] [1])).0",
+    "one is said": "reduce (\\(a: [m]i64) b -> if a[0] < b[0] then a else b) xs [xs, xs]",
     "piped": "[xs, xs] |> reduce (\\a b -> if a[0] < b[0] then a else b) xs",
 }
 """Operators whose parameters have no types, but rows of one size."""
