@@ -17,6 +17,7 @@ FOREIGN = {
     **dict.fromkeys(("None", "Nothing", "null", "NULL", "nil"), "what may be missing is a sum: `#some x | #none`"),
     **dict.fromkeys(("range", "arange"), "write `iota n`, or `a..<b`"),
     "zipWith": "write `map2`",
+    "sort": "there is no library of sorts; `programs/segsort.soac` is one to copy",
     "div": "`/` of integers rounds down, `//` to zero",
     "mod": "write `%`",
     "and": "write `&&`",
@@ -32,6 +33,7 @@ FOREIGN = {
 """Names and operators of other languages, and what is written here."""
 
 
+_ON_ARRAYS = ("+", "-", "*", "/", "%", "**", "<", "<=", ">", ">=", "&", "|", "^")
 _NO_EXPRESSIONS = ("a size", "literal pattern")
 
 
@@ -41,6 +43,8 @@ def hint_for_types(solver: Solver, expected: Ty, found: Ty, what: str) -> str | 
     is_argument = what.startswith("argument")
     if is_argument and isinstance(got, TRecord) and is_tuple(got.fields) and not isinstance(want, TRecord):
         return "arguments stand beside each other: `f x y`"
+    if isinstance(want, TArray) != isinstance(got, TArray) and (hint := _of_arrays(what)):
+        return hint
     depth = 0
     while isinstance(want, TArray) and isinstance(got, TArray):
         want, got, depth = solver.resolve(want.elem), solver.resolve(got.elem), depth + 1
@@ -52,11 +56,20 @@ def hint_for_types(solver: Solver, expected: Ty, found: Ty, what: str) -> str | 
             return None
 
 
+def _of_arrays(what: str) -> str | None:
+    """How an operator is used on arrays, if `what` is an operand of one."""
+    op = what.rpartition("operand of `")[2].rstrip("`")
+    hint = f"of arrays: `map2 ({op}) xs ys`; of a number and an array: `map (\\x -> a {op} x) xs`"
+    return hint if op in _ON_ARRAYS else None
+
+
 def hint_for_need(ty: Ty, need: Need) -> str | None:
     """What to write where a type does not give what is asked of it."""
     match ty:
         case TPrim(prim) if need.why == "an operand of `^`" and prim.is_float:
             return "a power is `**`"
+        case TArray():
+            return _of_arrays(need.why)
         case TFun() if need.why == "an operand of `-`":
             return "a negative argument has brackets: `f (-x)`"
         case _:

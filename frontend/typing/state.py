@@ -31,7 +31,7 @@ from .habits import hint_for_need, hint_for_types
 from .scope import Binding, FunctorBinding, ModuleBinding, ModuleLike, Scope, TypeBinding
 from .show import Shower
 from .sizes import SizeClash
-from .unify import Clash, OnSize, Solver
+from .unify import ANONYMOUS, Clash, OnSize, Solver
 from .unknowns import deeper
 
 SIZES_OF_THEIR_OWN = "give what makes it, the values of a loop or the result of a function, a type with its size"
@@ -153,6 +153,8 @@ class Work:
         notes += self._missing_arguments(expected, found)
         text = f"{what}: expected `{want}`, found `{got}`" if want != got else f"{what}: `{got}` does not fit"
         hint = hint_for_types(self.solver, expected, found, what)
+        if clash.reason == ANONYMOUS and what == "argument 1 of `map`":
+            hint = "rows of different sizes come one after the other: `flatmap' f xs`"
         return fault("E0202", text, loc, f"this is `{got}`", others, notes, hint)
 
     def _missing_arguments(self, expected: Ty, found: Ty) -> list[str]:
