@@ -66,7 +66,7 @@ class JoinedSizes(Unknowns):
         known = [size for size in sides if not is_unknown(size)]
         names = [self.age_of(tag) for size in known for tag in self.names_in(size)]
         ages = [self.age_of(size.id) for size in sides if isinstance(size, SizeVar) and is_unknown(size)]
-        if ages and max(names, default=-1) > min(ages) or not all(self.same_size(known[0], size) for size in known):
+        if (ages and max(names, default=-1) > min(ages)) or not all(self.same_size(known[0], size) for size in known):
             return False
         one = sides[0] if other is None else other
         self.bound_sizes[joined.id] = one

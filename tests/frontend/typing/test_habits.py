@@ -35,10 +35,12 @@ HABITS = [
     ("entry f (x: i32) = x + 1;", "nothing stands between", "entry f (x: i32) = x + 1"),
     ("// twice\nentry f (x: i32) = x", "`--`", "-- twice\nentry f (x: i32) = x"),
     ("# twice\nentry f (x: i32) = x", "`--`", "-- twice\nentry f (x: i32) = x"),
-    ("entry f [n] (a: [n]f32) (b: [n]f32) = a * b", "`map2 (*) xs ys`", "entry f [n] (a: [n]f32) (b: [n]f32) = map2 (*) a b"),
+    ("entry f [n] (a: [n]f32) (b: [n]f32) = a * b", "`map2 (*) xs ys`",
+     "entry f [n] (a: [n]f32) (b: [n]f32) = map2 (*) a b"),
     ("entry f [n] (a: [n]f32) = 2 * a", "`map (\\x -> a * x) xs`", "entry f [n] (a: [n]f32) = map (\\x -> 2 * x) a"),
     ("entry f [n] (a: [n]f32) = a - 1", "`map (\\x -> a - x) xs`", "entry f [n] (a: [n]f32) = map (\\x -> x - 1) a"),
-    ("entry f [n] (a: [n]i64) = map (\\x -> iota x) a", "`flatmap' f xs`", "entry f [n] (a: [n]i64) = (flatmap' iota a).3"),
+    ("entry f [n] (a: [n]i64) = map (\\x -> iota x) a", "`flatmap' f xs`",
+     "entry f [n] (a: [n]i64) = (flatmap' iota a).3"),
     ("entry f (x: f32) = x + 1.0f", "f32", "entry f (x: f32) = x + 1.0f32"),
 ]  # fmt: skip
 
