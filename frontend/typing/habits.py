@@ -34,6 +34,7 @@ FOREIGN = {
 
 
 _ON_ARRAYS = ("+", "-", "*", "/", "%", "**", "<", "<=", ">", ">=", "&", "|", "^")
+_NEUTRAL = tuple(f"argument 2 of `{name}`" for name in ("reduce", "reduce_comm", "scan"))
 _NO_EXPRESSIONS = ("a size", "literal pattern")
 
 
@@ -43,6 +44,8 @@ def hint_for_types(solver: Solver, expected: Ty, found: Ty, what: str) -> str | 
     is_argument = what.startswith("argument")
     if is_argument and isinstance(got, TRecord) and is_tuple(got.fields) and not isinstance(want, TRecord):
         return "arguments stand beside each other: `f x y`"
+    if isinstance(got, TArray) and not isinstance(want, TArray) and what in _NEUTRAL:
+        return "the neutral element stands before the array: `reduce (+) 0 xs`"
     if isinstance(want, TArray) != isinstance(got, TArray) and (hint := _of_arrays(what)):
         return hint
     depth = 0

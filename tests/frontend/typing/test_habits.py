@@ -41,6 +41,7 @@ HABITS = [
     ("entry f [n] (a: [n]f32) = a - 1", "`map (\\x -> a - x) xs`", "entry f [n] (a: [n]f32) = map (\\x -> x - 1) a"),
     ("entry f [n] (a: [n]i64) = map (\\x -> iota x) a", "`flatmap' f xs`",
      "entry f [n] (a: [n]i64) = (flatmap' iota a).3"),
+    ("entry f [n] (a: [n]f32) = scan (+) a", "`reduce (+) 0 xs`", "entry f [n] (a: [n]f32) = scan (+) 0 a"),
     ("entry f (x: f32) = x + 1.0f", "f32", "entry f (x: f32) = x + 1.0f32"),
 ]  # fmt: skip
 
