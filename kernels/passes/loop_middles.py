@@ -18,7 +18,9 @@ from ..kernel_ir.nodes import KIf, KLet, KOp, KStm, KVar, Operand
 from ..kernel_ir.traverse import children, map_operands, statements, with_children
 
 FAR = 1 << 61
-"""Beyond every index; bounds are brought within it, so that moving them by a few does not wrap."""
+"""Beyond every index and every number that is added to one."""
+BEYOND = 2 * FAR
+"""Beyond every sum of these; bounds are brought within it, so that moving them does not wrap."""
 
 WIDEST = 8
 """The greatest multiple of an index that is followed; of indices within FAR / WIDEST, none wraps."""
