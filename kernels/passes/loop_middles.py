@@ -244,7 +244,7 @@ class Whole(Middle):
 
     def statement(self, stm: KStm) -> tuple[KStm, ...]:
         match stm:
-            case KLet(var, KOp(Op.MOD | Op.REM, prim)) if var in self.turned:
+            case KLet(var, KOp(Op.MOD | Op.REM, prim, args)) if self.is_turned(var, *map(self.read, args)):
                 return self.choice(var, prim)
             case KLet(var, KOp(Op.MIN | Op.MAX as op, Prim.I64, args)):
                 x, y = map(self.read, args)
@@ -256,6 +256,11 @@ class Whole(Middle):
                 return made
             case _:
                 return Middle.statement(self, stm)
+
+    def is_turned(self, var: KVar, x: Operand, m: Operand) -> bool:
+        """Whether a remainder is that of a neighbour for all indices, as it is in the middle."""
+        of, shift = self.turned.get(var, (None, 0))
+        return m == of and (self.offsets.get(x) == shift or self.rounds.get(x) == (shift, m))
 
     def is_positive(self, zero: Operand, x: Operand) -> bool:
         """Whether what is clamped from above is not negative, as the bound is not, which becomes a condition."""

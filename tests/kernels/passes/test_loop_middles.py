@@ -10,7 +10,7 @@ from soac.ir.ops import Op
 from soac.ir.scalar import apply
 from soac.ir.types import Const, Prim
 from soac.kernels.kernel_ir.nodes import KLet, KOp, KVar, Operand
-from soac.kernels.passes.loop_middles import Middle, first_ends, folded
+from soac.kernels.passes.loop_middles import Middle, Whole, first_ends, folded
 
 X, Y = KVar("x", Prim.BOOL), KVar("y", Prim.BOOL)
 OPERANDS: tuple[Operand, ...] = (X, Y, Const(Prim.BOOL, True), Const(Prim.BOOL, False))
@@ -34,6 +34,20 @@ def test_places_that_do_not_count_with_the_index_bound_nothing() -> None:
     middle = Middle(KVar("i", Prim.I64), frozenset({"i", "read"}))
     assert not middle.holds(KVar("read", Prim.I64), KVar("n", Prim.I64))
     assert not middle.below | middle.above
+
+
+def test_a_remainder_of_a_neighbour_in_the_middle_alone_stays_elsewhere() -> None:
+    """Of a clamped index, or by a clamped number of which the middle has another one."""
+    i, k, n, x, y = (KVar(name, Prim.I64) for name in "iknxy")
+    late, m = KVar("late", Prim.BOOL), KVar("m", Prim.I64)
+    clamp = KLet(x, KOp(Op.MAX, Prim.I64, (i, k)))
+    chosen = KLet(late, KOp(Op.LT, Prim.I64, (i, k))), KLet(m, KOp(Op.SELECT, Prim.I64, (late, n, k)))
+    for stms, args in (((clamp,), (x, n)), (chosen, (i, m))):
+        body = (*stms, KLet(y, KOp(Op.MOD, Prim.I64, args)))
+        middle = Middle(i, frozenset({"i", "x", "y", "late", "m"}))
+        middle.rewritten(body)
+        assert y in middle.turned
+        assert Whole(i, middle.inside, turned=middle.turned).rewritten(body) == body
 
 
 def test_the_first_ends_are_those_of_intervals_of_the_index() -> None:
