@@ -14,13 +14,14 @@ from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.nodes import KIf, KLet, KOp, KStm, KVar, Operand
+from ..kernel_ir.nodes import KConvert, KIf, KLet, KOp, KStm, KVar, Operand
 from ..kernel_ir.traverse import children, map_operands, statements, with_children
 
 FAR = 1 << 61
-"""Beyond every index and every number that is added to one."""
-BEYOND = 2 * FAR
-"""Beyond every sum of these; bounds are brought within it, so that moving them does not wrap."""
+"""Beyond every index; bounds are brought within it, so that moving them does not wrap."""
+LARGEST = 1 << 60
+"""What is added to an index is less; a bound that was brought near is still beyond every index when it is moved by
+that."""
 
 WIDEST = 8
 """The greatest multiple of an index that is followed; of indices within FAR / WIDEST, none wraps."""
@@ -54,9 +55,9 @@ class Middle:
 
     `offsets`: variables that are the index plus a number; `multiples`: those that are the index times a number, at
     least 2, plus another; `rounds`: those that are the index plus a number and a variable; `known`: those that stand
-    for another operand; `pays`: whether a clamp or a branch is gone; `wraps`: whether a remainder of a neighbour is, as
-    that of the index itself tells rows apart that one loop goes over; `turned`: such remainders, of what and of which
-    neighbour, unless they are negative before the middle;
+    for another operand; `changing`: those that are assigned; `pays`: whether a clamp or a branch is gone; `wraps`:
+    whether a remainder of a neighbour is, as that of the index itself tells rows apart that one loop goes over;
+    `turned`: such remainders, of what and of which neighbour, unless they are negative before the middle;
     `first`: variables that are taken to be the first end (`first_ends`)."""
 
     index: KVar
@@ -72,6 +73,7 @@ class Middle:
     rounds: dict[Operand, tuple[int, Operand]] = field(default_factory=dict)
     turned: dict[Operand, tuple[Operand, int]] = field(default_factory=dict)
     multiples: dict[Operand, tuple[int, int]] = field(default_factory=dict)
+    changing: set[Operand] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.offsets[self.index] = 0
@@ -92,8 +94,13 @@ class Middle:
                 if value is None:
                     self.note_offset(var, op, args)
                     return (KLet(var, replace(rhs, args=args)),)
+                if value in self.changing:
+                    return (KLet(var, KConvert(var.prim, var.prim, value)),)
                 self.known[var] = value
                 return ()
+            case kir.Declare(var, value):
+                self.changing.add(var)
+                return (kir.Declare(var, self.read(value)),)
             case KIf(cond, then, orelse):
                 match self.read(cond):
                     case Const(_, holds):
@@ -167,18 +174,18 @@ class Middle:
                 if x in self.offsets and self.is_outside(y):
                     self.rounds[var] = self.offsets[x], y
             case (Op.MUL, (x, Const(Prim.I64, k))) | (Op.MUL, (Const(Prim.I64, k), x)) if 2 <= k <= WIDEST:
-                if abs(shift := int(k) * self.offsets.get(x, FAR)) < FAR:
+                if abs(shift := int(k) * self.offsets.get(x, FAR)) < LARGEST:
                     self.multiples[var] = int(k), shift
             case _:
                 pass
 
     def note_sum(self, var: KVar, x: Operand, k: int) -> None:
-        """`var` is x + k, where that is no further off than an index may be, so that it does not wrap."""
-        if x in self.offsets and abs(self.offsets[x] + k) < FAR:
+        """`var` is x + k, where k is not so large that bounds are not told from it."""
+        if x in self.offsets and abs(self.offsets[x] + k) < LARGEST:
             self.offsets[var] = self.offsets[x] + k
-        elif x in self.rounds and abs(self.rounds[x][0] + k) < FAR:
+        elif x in self.rounds and abs(self.rounds[x][0] + k) < LARGEST:
             self.rounds[var] = self.rounds[x][0] + k, self.rounds[x][1]
-        elif x in self.multiples and abs(self.multiples[x][1] + k) < FAR:
+        elif x in self.multiples and abs(self.multiples[x][1] + k) < LARGEST:
             self.multiples[var] = self.multiples[x][0], self.multiples[x][1] + k
 
     def wrapped(self, x: Operand, m: Operand) -> int | None:

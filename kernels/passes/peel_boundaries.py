@@ -65,7 +65,7 @@ from ..kernel_ir.traverse import (
     used,
 )
 from .hoist_invariants import split
-from .loop_middles import BEYOND, FAR, Bound, Middle, Whole, first_ends
+from .loop_middles import FAR, Bound, Middle, Whole, first_ends
 
 LEAST = 4
 """Elements of a middle that is worth ends one by one."""
@@ -273,8 +273,8 @@ class _Cutter:
     def moved(self, out: list[KStm], bound: Bound) -> Operand:
         """The bound for the index alone."""
         if isinstance(bound.of, Const):
-            return i64(-(-(max(-BEYOND, min(BEYOND, int(bound.of.value))) + bound.shift) // bound.by))
-        near = self.new.let(out, Op.MIN, self.new.let(out, Op.MAX, bound.of, i64(-BEYOND)), i64(BEYOND))
+            return i64(-(-(max(-FAR, min(FAR, int(bound.of.value))) + bound.shift) // bound.by))
+        near = self.new.let(out, Op.MIN, self.new.let(out, Op.MAX, bound.of, i64(-FAR)), i64(FAR))
         more = bound.shift + bound.by - 1
         near = self.new.let(out, Op.ADD, near, i64(more)) if more else near
         return near if bound.by == 1 else self.new.let(out, Op.DIV, near, i64(bound.by))

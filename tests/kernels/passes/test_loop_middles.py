@@ -9,7 +9,7 @@ import pytest
 from soac.ir.ops import Op
 from soac.ir.scalar import apply
 from soac.ir.types import Const, Prim
-from soac.kernels.kernel_ir.nodes import KLet, KOp, KVar, Operand
+from soac.kernels.kernel_ir.nodes import Assign, Declare, KConvert, KLet, KOp, KVar, Operand
 from soac.kernels.passes.loop_middles import Middle, Whole, first_ends, folded
 
 X, Y = KVar("x", Prim.BOOL), KVar("y", Prim.BOOL)
@@ -48,6 +48,15 @@ def test_a_remainder_of_a_neighbour_in_the_middle_alone_stays_elsewhere() -> Non
         middle.rewritten(body)
         assert y in middle.turned
         assert Whole(i, middle.inside, turned=middle.turned).rewritten(body) == body
+
+
+def test_a_chosen_variable_is_read_before_it_changes() -> None:
+    i, v, x = (KVar(name, Prim.I64) for name in "ivx")
+    late = KVar("late", Prim.BOOL)
+    first = Declare(v, i), KLet(late, KOp(Op.LT, Prim.I64, (i, Const(Prim.I64, 3))))
+    chosen, then = KLet(x, KOp(Op.SELECT, Prim.I64, (late, i, v))), Assign(v, Const(Prim.I64, 7))
+    found = Middle(i, frozenset({"i", "v", "x", "late"})).rewritten((*first, chosen, then))
+    assert found == (first[0], KLet(x, KConvert(Prim.I64, Prim.I64, v)), then)
 
 
 def test_the_first_ends_are_those_of_intervals_of_the_index() -> None:

@@ -16,7 +16,7 @@ from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, KIf, KLet, KOp, KStm, PeeledThreads, Threads
 from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes import pipeline
-from soac.kernels.passes.loop_middles import FAR
+from soac.kernels.passes.loop_middles import FAR, LARGEST
 from soac.kernels.passes.peel_boundaries import LANES, peel_boundaries
 
 CLAMPS = {Op.MIN, Op.MAX}
@@ -209,10 +209,10 @@ def test_multiples_of_the_index_beside_bounds_that_are_far(n: int) -> None:
         assert every_other().bounded(a, b, xs).tolist() == wanted
 
 
-@pytest.mark.parametrize("by", [1, 2])
-def test_large_shifts_of_indices_beside_bounds_that_are_further(by: int) -> None:
+@pytest.mark.parametrize(("by", "shift"), [(1, FAR - 1), (2, FAR - 1), (1, LARGEST - 1), (2, LARGEST - 1)])
+def test_large_shifts_of_indices_beside_bounds_that_are_further(by: int, shift: int) -> None:
     """A sum that does not wrap, and a constant that is brought near enough for their difference not to wrap."""
-    shift, xs = FAR - 1, np.arange(100, dtype=np.int32)
+    xs = np.arange(100, dtype=np.int32)
     text = f"entry f [n] (xs: [n]i32) = map (\\i -> if i64.highest > {by} * i + {shift} then xs[i] else 7) (iota n)"
     program = soac.compile(text)
     for _ in range(2):  # code of little effort, then of full

@@ -71,6 +71,29 @@ def test_rounds_of_which_little_is_needed(first: int) -> None:
     assert sum(changed) > 2
 
 
+def test_loops_whose_ends_differ() -> None:
+    """Clamps, choices and remainders of each other, by a size no less than that of the loop or a chosen one, and of
+    variables that change."""
+    sizes = [{"n": n, "m": m, "k": k} for n, m, k in ((38, 38, 3), (20, 41, -1))]
+    changed = 0
+    for number in range(75, 95):
+        inside = Writer(random := Random(number), [I], (N, M, K))
+        for op in random.choices((Op.MIN, Op.MAX, Op.ADD, Op.SELECT, Op.MOD, Op.REM), k=5):
+            x = random.choice((I, inside.number()))
+            if op in DIVISIONS:
+                inside.let(op, x, random.choice((M, inside.let(Op.SELECT, inside.test(), M, i64(2)))))
+            elif op is Op.SELECT:
+                inside.let(op, inside.test(), x, random.choice(inside.changing or [inside.number()]))
+            else:
+                inside.let(op, x, random.choice((K, i64(1), i64(3), M, inside.number())))
+            if random.random() < 0.3:
+                inside.changing.append(var("v"))
+                inside.out.append(kir.Declare(inside.changing[-1], x))
+        inside.assign()
+        changed += len(check(kernel_of(inside), sizes, ["peel-boundaries"]))
+    assert changed > 10
+
+
 def writer(*uniform: Operand) -> Writer:
     return Writer(Random(0), [I], uniform)
 
