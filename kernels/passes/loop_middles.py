@@ -180,7 +180,7 @@ class Middle:
                 pass
 
     def note_sum(self, var: KVar, x: Operand, k: int) -> None:
-        """`var` is x + k, where k is not so large that bounds are not told from it."""
+        """`var` is x + k, where k is less than `LARGEST`."""
         if x in self.offsets and abs(self.offsets[x] + k) < LARGEST:
             self.offsets[var] = self.offsets[x] + k
         elif x in self.rounds and abs(self.rounds[x][0] + k) < LARGEST:
