@@ -37,6 +37,8 @@ def value_of(get: Callable[[Operand], Value], rhs: kir.Rhs) -> Value:
             return elementwise(scalar.conversion(source, target), [get(arg)])
         case kir.KOp(op, prim, args):
             values = [get(arg) for arg in args]
+            if any(value is None for value in values):
+                return None
             fast = of_lanes(op, prim, values)
             return elementwise(scalar.meaning(op, prim), values) if fast is None else fast(*values)
         case kir.KAligned(_, index, count):  # arrays are taken to begin at a sector
@@ -48,7 +50,7 @@ def value_of(get: Callable[[Operand], Value], rhs: kir.Rhs) -> Value:
 
 def of_lanes(op: Op, prim: Prim, values: list[Value]) -> Callable[..., np.ndarray] | None:
     """What NumPy has for an operation on known values of which some differ between lanes."""
-    if any(v is None for v in values) or not any(isinstance(v, np.ndarray) for v in values):
+    if not any(isinstance(v, np.ndarray) for v in values):
         return None
     if op is Op.SELECT:
         return choice

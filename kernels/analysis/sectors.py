@@ -14,8 +14,10 @@ alignment; it is not called exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import field, replace
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -108,13 +110,24 @@ def spread(count: int, most: int) -> Iterator[tuple[int, float]]:
 # ---- requests ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Turn:
-    """The accesses of a site in the present round: how often each lane has come here, and of each access, for the
-    lanes that run, the turn and warp as a number, the first and the last unit, and its weight."""
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The lanes that run under a mask; where those of each warp begin among them, and the last ones end."""
 
-    taken: np.ndarray
-    open: list[tuple[np.ndarray, np.ndarray, np.ndarray, float]] = field(default_factory=list)
+    mask: np.ndarray
+    lanes: np.ndarray
+    cuts: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One of a round of threads: the first and the last unit, of all lanes that run or of each; how many such there
+    are."""
+
+    running: Running
+    first: int | np.ndarray
+    last: int | np.ndarray
+    weight: float
 
 
 @dataclass(slots=True)
@@ -136,8 +149,9 @@ class Evaluation:
     lanes: np.ndarray = field(init=False)
     env: dict[str, Value] = field(default_factory=dict)
     sites: dict[int, Predicted] = field(default_factory=dict)
-    turns: dict[int, Turn] = field(default_factory=dict)
+    turns: dict[int, list[Access]] = field(default_factory=dict)
     mask: np.ndarray | None = None
+    running: Running | None = None
     block: int = 0
     weight: float = 1.0
     left_out: bool = False
@@ -179,15 +193,28 @@ def note(e: Evaluation, stm: KStm, array: KArray, index: Value, who: Who, width:
         site.units += warps * e.weight
         site.lanes += warps * e.weight
         return
-    turn = e.turns.setdefault(id(stm), Turn(np.zeros(e.threads, np.int64)))
-    lanes = np.flatnonzero(e.mask)
-    site.lanes += len(lanes) * e.weight
+    running = lanes_of(e, e.mask)
+    site.lanes += len(running.lanes) * e.weight
     grain = WORD if array.space is Space.SHARED else SECTOR
-    units = lanes * grain if index is None else np.broadcast_to(np.asarray(index, np.int64), e.threads)[lanes]
     size = 1 if index is None or array.name in e.own else array.prim.bytes
-    requests = turn.taken[lanes] * e.threads + lanes // e.warp
-    turn.open.append((requests, units * size // grain, (units + width - 1) * size // grain, e.weight))
-    turn.taken[lanes] += 1
+    if index is None:
+        at = running.lanes * grain
+    else:
+        at = index[running.lanes].astype(np.int64) if isinstance(index, np.ndarray) else int(index)
+    first = at * size // grain
+    last = first if width == 1 else (at + width - 1) * size // grain
+    e.turns.setdefault(id(stm), []).append(Access(running, first, last, e.weight))
+
+
+def lanes_of(e: Evaluation, mask: np.ndarray) -> Running:
+    """Those that run; known as long as they are the same."""
+    if e.running is None or e.running.mask is not mask:
+        lanes = np.flatnonzero(mask)
+        cuts = [*range(0, e.threads, e.warp), e.threads]
+        if len(lanes) < e.threads:
+            cuts = np.unique(np.searchsorted(lanes, cuts)).tolist()
+        e.running = Running(mask, lanes, cuts)
+    return e.running
 
 
 def own_place(e: Evaluation, site: Predicted, index: Value) -> Value:
@@ -213,30 +240,47 @@ def taken(e: Evaluation, array: KArray, count: Value) -> None:
 
 def close(e: Evaluation) -> None:
     """A round of threads is over: its requests are counted."""
-    for key, turn in e.turns.items():
+    for key, accesses in e.turns.items():
         site = e.sites[key]
-        weights, costs = requests_of(turn, site.array.space is Space.SHARED)
-        site.requests += float(weights.sum())
-        site.units += float(weights @ costs)
+        for weight, units in requests_of(e, accesses):
+            site.requests += weight
+            site.units += weight * (turns_of(units) if site.array.space is Space.SHARED else len(units))
     e.turns.clear()
 
 
-def requests_of(turn: Turn, in_banks: bool) -> tuple[np.ndarray, np.ndarray]:
-    """For each request its weight, that of its first access, and its distinct units, or turns of the fullest bank."""
-    numbers, starts, ends = (np.concatenate([access[k] for access in turn.open]) for k in range(3))
-    weights = np.repeat([access[3] for access in turn.open], [len(access[0]) for access in turn.open])
-    _, firsts, request = np.unique(numbers, return_index=True, return_inverse=True)
-    widths = ends - starts + 1
-    request, units = np.repeat(request, widths), np.repeat(starts, widths)
-    units = units + np.arange(len(units)) - np.repeat(np.cumsum(widths) - widths, widths)
-    order = np.lexsort((units, request))
-    request, units = request[order], units[order]
-    fresh = np.append(True, (np.diff(request) != 0) | (np.diff(units) != 0))[: len(units)]
-    request, units = request[fresh], units[fresh]
-    if not in_banks:
-        return weights[firsts], np.bincount(request, minlength=len(firsts))
-    banks = np.bincount(request * BANKS + units % BANKS, minlength=len(firsts) * BANKS)
-    return weights[firsts], banks.reshape(-1, BANKS).max(axis=1)
+def turns_of(units: set[int]) -> int:
+    """Of the fullest bank."""
+    if len({unit % BANKS for unit in units}) == len(units):
+        return 1
+    return max(Counter(unit % BANKS for unit in units).values())
+
+
+def requests_of(e: Evaluation, accesses: list[Access]) -> Iterable[tuple[float, set[int]]]:
+    """For each request its weight, that of its first access, and its distinct units. What lanes of a warp access as
+    their first is one, as their second is one, and so on."""
+    if all(access.running.mask is accesses[0].running.mask for access in accesses):
+        return [(access.weight, set(units)) for access in accesses for units in units_of(access)]
+    found, taken = dict[tuple[int, int], tuple[float, set[int]]](), [0] * e.threads
+    for access in accesses:
+        alone = replace(access, running=replace(access.running, cuts=[*range(len(access.running.lanes) + 1)]))
+        for lane, units in zip(access.running.lanes.tolist(), units_of(alone), strict=True):
+            found.setdefault((taken[lane], lane // e.warp), (access.weight, set()))[1].update(units)
+            taken[lane] += 1
+    return found.values()
+
+
+def units_of(access: Access) -> Iterator[Iterable[int]]:
+    """Those of each warp."""
+    first, last, cuts = access.first, access.last, access.running.cuts
+    if isinstance(first, int) or isinstance(last, int):
+        yield from (range(int(first), int(last) + 1) for _ in cuts[1:])
+        return
+    firsts, lasts = first.tolist(), last.tolist()
+    for k, end in pairwise(cuts):
+        if last is first:
+            yield firsts[k:end]
+        else:
+            yield chain.from_iterable(range(x, y + 1) for x, y in zip(firsts[k:end], lasts[k:end]))
 
 
 # ---- statements --------------------------------------------------------------------------------------------------
