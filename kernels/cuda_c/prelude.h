@@ -349,6 +349,9 @@ DEVICE void mma(f32 *sum, const T *left, const T *right, const Led (&left_bits)[
 template <bool across, class T, i32 n, i32 l>
 DEVICE void take_matrices(T (&held)[n], const T *row, const Led (&bits)[l]) {
   constexpr i32 each = 4 / sizeof(T);
+#ifdef EMULATED
+  emulator::must_be_aligned(row, 16);
+#endif
   for (i32 k = 0; k < n; k++) {
     const Led at = led(bits, lane_id() | k % each << 5);
     const T *there = (const T *)value_at((i64)row, k / each * 8 + (across ? at.column : at.row));

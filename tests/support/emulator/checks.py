@@ -1,6 +1,7 @@
 """What is done to one program: its kernels compiled for a GPU, its cases emulated and traced on every version.
 
-compiles    NVRTC takes its kernels for sm_90; registers, spills and shared memory are recorded
+compiles    NVRTC takes its kernels for sm_90; registers, spills and shared memory are recorded; without it, too, none
+            declares more shared memory than there may be
 emulated    the CUDA C of its kernels, run by the whole CUDA device on an emulated driver, gives what the
             interpreter does, with the threads of a block in ascending, descending and random order
 traced      no hazard, no read of what no thread has written, the interpreter's values
@@ -44,7 +45,7 @@ from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.kernels.tracer.run import Report, ready_kernels, trace_kernels
 from soac.testing.sync import hazards_of
 from soac.versions import misfits, runs_of
-from tests.support.emulator.driver import EmulatedDriver
+from tests.support.emulator.driver import EmulatedDriver, declared_shared, too_much
 from tests.support.emulator.emulate import COMPILER
 from tests.support.emulator.subjects import PARTS, ROOT, Call, Results, Subject, in_small_parts, of_file, outcome
 from tests.support.emulator.ways import ways_to
@@ -101,8 +102,10 @@ def check(subject: Subject, before: Container[str] = (), earlier: Outcome | None
     forms = digests(ours)
     found.others = sorted({form for form in forms.values() if form in before})
     subject = replace(subject, known=frozenset(name for name, form in forms.items() if form in before))
+    text = cuda_module(map(cuda_kernel, ours))
+    found.faults += too_much(declared_shared(text))
     if ours and has_nvrtc():
-        found.kernels = resources(cuda_module(map(cuda_kernel, ours)), ARCH)
+        found.kernels = resources(text, ARCH)
     run_all(subject, found)
     for k, other in enumerate(others_of(subject)):
         left, more = frozenset((*found.not_traced, *found.not_emulated)), Outcome()

@@ -1,7 +1,8 @@
 // CUDA C kernels on the CPU, as they are: a fiber for each thread of a block, barriers and shuffles that really wait,
 // threads in ascending, descending or random order, shared memory filled with rubbish before every block. Blocks begin in
 // ascending order; of those that may wait for each other several are under way at once. An asynchronous copy happens at
-// once in ascending order, else when it is waited for.
+// once in ascending order, else when it is waited for. What has no meaning in C, such as a sum that overflows, is a
+// problem: the compiler for a GPU relies on its absence; and so is an access that is not aligned, which ends a context.
 #pragma once
 #include <math.h>
 #include <setjmp.h>
@@ -223,6 +224,7 @@ static int launch(void (*kernel)(), long long grid, int threads, int order, int 
     waited = round == PAUSED ? waited + 1 : 0;
     if (round == STUCK) return given_up();
     if (round == FINISHED) here->number = -1, left--;
+    if (problem[0]) return given_up();
     if (waited > PATIENCE) {
       snprintf(problem, sizeof problem, "block %u waits for a flag that no block sets", blockIdx.x);
       return given_up();
@@ -267,7 +269,13 @@ static void pause() {
   wait_as(READY);
 }
 
+// what the hardware asks of the place of an access
+static void must_be_aligned(const void *place, size_t bytes) {
+  if ((size_t)place % bytes && !problem[0])
+    snprintf(problem, sizeof problem, "block %u: an access of %d bytes is not aligned", blockIdx.x, (int)bytes);
+}
 static void copy_later(void *to, const void *from, int size) {
+  must_be_aligned(to, size), must_be_aligned(from, size);
   Fiber &f = fibers[current];
   if (mode == 0) {
     memcpy(to, from, size);
@@ -286,9 +294,34 @@ static void wait_for_copies(int latest) {
   f.copied = later;
 }
 
+struct Place {
+  const char *file;
+  unsigned line, column;
+};
+static void undefined(const void *data, const char *what) {
+  const unsigned line = ((const Place *)data)->line;
+  if (!problem[0]) snprintf(problem, sizeof problem, "block %u: %s at line %u", blockIdx.x, what, line);
+}
+
 }  // namespace emulator
 
 extern "C" const char *emulator_problem() { return emulator::problem; }
+
+// what the compiler calls where it is asked to look (`FLAGS` of `driver.py`)
+#define UNDEFINED(name, what, ...) \
+  extern "C" __attribute__((visibility("hidden"))) void __ubsan_handle_##name(void *data, ##__VA_ARGS__) { \
+    emulator::undefined(data, what); \
+  }
+UNDEFINED(add_overflow, "a sum overflows", void *, void *)
+UNDEFINED(sub_overflow, "a difference overflows", void *, void *)
+UNDEFINED(mul_overflow, "a product overflows", void *, void *)
+UNDEFINED(negate_overflow, "a negation overflows", void *)
+UNDEFINED(divrem_overflow, "a division by 0, or a quotient that overflows,", void *, void *)
+UNDEFINED(shift_out_of_bounds, "a shift too far", void *, void *)
+UNDEFINED(out_of_bounds, "an index outside of an array", void *)
+UNDEFINED(type_mismatch_v1, "an access that is not aligned", void *)
+UNDEFINED(load_invalid_value, "a bool that is neither true nor false", void *)
+UNDEFINED(float_cast_overflow, "a float that does not fit an integer", void *)
 
 #define __syncthreads() emulator::barrier(__LINE__, false)
 #define __syncthreads_or(vote) emulator::barrier(__LINE__, vote)

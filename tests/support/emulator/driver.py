@@ -19,14 +19,17 @@ import time
 import weakref
 import zlib
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from soac.ir.errors import IRError
 from soac.ir.machine import BLOCK
+from soac.ir.types import Prim
+from soac.kernels.cuda_c.ops import c_type
 from soac.kernels.devices import disk_cache as disk
 from soac.kernels.devices.cuda import dlpack, libcuda
 from soac.kernels.devices.cuda.driver import (
@@ -41,21 +44,31 @@ from soac.kernels.devices.cuda.driver import (
     Value,
 )
 from soac.kernels.devices.cuda.gpu import Gpu
-from tests.support.emulator.emulate import COMPILER, HERE
+from tests.support.emulator.emulate import COMPILER, FLAGS, HERE
 
 RUBBISH = 0xA5
+SIZES = {c_type(prim): prim.bytes for prim in Prim}
+SHARED = re.compile(r"(?:alignas\((\d+)\) )?__shared__ (\w+) \w+((?:\[\d+\])*);")
 WAITING = re.compile(r"\b(wait_for|acquire)\(")
-FLAGS = ("-std=c++17", "-O1", "-ffp-contract=off", "-fwrapv", "-w", "-shared", "-fPIC")
 COMPILER_SECONDS = 300
 """Of the processor, that compiling the kernels of a program may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Emulated:
-    """A kernel as emulated machine code."""
+    """A kernel as emulated machine code, the text of its module, and the shared memory that it declares."""
 
     signature: Signature
     library: ctypes.CDLL
+    text: str
+    shared: int
+
+    def problem(self) -> str:
+        """What has ended a launch, with the line of the text that it names."""
+        what = self.library.emulator_problem().decode()
+        line = re.search(r"at line (\d+)", what)
+        shown = f": {self.text.splitlines()[int(line[1]) - 1].strip()}" if line else ""
+        return f"{self.signature.name}: {what}{shown}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +151,19 @@ class EmulatedDriver:
         ctypes.memmove(address, word.to_bytes(width, "little") * count, width * count)
 
     def load(self, text: str, signatures: Sequence[Signature]) -> dict[str, Emulated]:
-        library = compiled(emulated_text(text, signatures))
-        return {signature.name: Emulated(signature, library) for signature in signatures}
+        whole, shared = emulated_text(text, signatures), declared_shared(text)
+        for refused in too_much(shared):
+            raise IRError(refused)
+        return {one.name: Emulated(one, compiled(whole), whole, shared.get(one.name, 0)) for one in signatures}
 
     def compiler(self) -> Callable[[str, Sequence[Signature]], object]:
         return compile_emulated
 
     def shared_bytes(self, kernel: Emulated) -> int:
-        return 0
+        return kernel.shared
 
     def allow_shared(self, kernel: Emulated, size: int) -> None:
-        if size > self.properties.shared_bytes:
+        if size + kernel.shared > self.properties.shared_bytes:
             raise DriverRefusal(f"{size} bytes of shared memory")
         self.allowed[id(kernel)] = size
 
@@ -164,11 +179,11 @@ class EmulatedDriver:
         arguments = ctypes.create_string_buffer(struct.pack(form, *values))
         entry = getattr(kernel.library, f"emulate_{kernel.signature.name}")
         if entry(arguments, ctypes.c_int64(grid), threads, self.order):
-            raise DriverFault(f"{kernel.signature.name}: {kernel.library.emulator_problem().decode()}")
+            raise DriverFault(kernel.problem())
 
     def most_shared(self, kernel: Emulated) -> int:
         """As a GPU, which gives more than 48 KiB where it has been asked to."""
-        return max(BLOCK.bytes, self.allowed.get(id(kernel), 0))
+        return max(BLOCK.bytes - kernel.shared, self.allowed.get(id(kernel), 0))
 
     def entry_points(self) -> EntryPoints | None:
         if not self.compiled_host:
@@ -324,9 +339,39 @@ def emulated_text(text: str, signatures: Sequence[Signature]) -> str:
 
 def waiting_kernels(text: str) -> set[str]:
     """The kernels whose blocks wait for each other."""
+    return {name for name, kernel in kernels_of(text) if WAITING.search(kernel)}
+
+
+def kernels_of(text: str) -> Iterator[tuple[str, str]]:
+    """The names and texts of the kernels of a module."""
     _, *kernels = re.split(r'^extern "C" __global__ ', text, flags=re.MULTILINE)
-    named = ((re.search(r"(\w+)\(.*\) \{$", kernel, re.MULTILINE), kernel) for kernel in kernels)
-    return {name[1] for name, kernel in named if name is not None and WAITING.search(kernel)}
+    for kernel in kernels:
+        name = re.search(r"(\w+)\([^()]*\) \{$", kernel, re.MULTILINE)
+        assert name is not None
+        yield name[1], kernel
+
+
+def declared_shared(text: str) -> dict[str, int]:
+    """The bytes of shared memory that each kernel of a module declares, to within 16: the assembler orders arrays by
+    their alignment."""
+    found = dict[str, int]()
+    for name, kernel in kernels_of(text):
+        sizes, arrays, end = dict(SIZES), list[tuple[int, int]](), 0
+        for kind, fields in re.findall(r"struct (\w+) \{\n(.*?)\n *\};", kernel, re.DOTALL):
+            sizes[kind] = sum(map(int, re.findall(r"alignas\((\d+)\) i32 status", fields)))
+        for aligned, kind, dims in re.findall(SHARED, kernel):
+            arrays.append((int(aligned or sizes[kind]), sizes[kind] * math.prod(map(int, re.findall(r"\d+", dims)))))
+        for align, size in sorted(arrays, reverse=True):
+            end = -(-end // align) * align + size
+        found[name] = -(-end // 16) * 16
+    return found
+
+
+def too_much(shared: Mapping[str, int]) -> Iterator[str]:
+    """Of the kernels that declare more than there may be."""
+    for name, size in shared.items():
+        if size > BLOCK.bytes:
+            yield f"{name} declares {size} bytes of shared memory, and the assembler takes {BLOCK.bytes}"
 
 
 def wrapper(signature: Signature, waits: bool) -> str:

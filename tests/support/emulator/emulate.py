@@ -36,6 +36,9 @@ GRID = 8
 RESIDENT = 4
 BLOCK_BYTES, THREAD_BYTES, SHARED_BYTES = 1 << 22, 1 << 14, 1 << 12
 COMPILER = shutil.which("g++") or shutil.which("clang++")
+UNDEFINED = "alignment,bounds,bool,float-cast-overflow,integer-divide-by-zero,shift,signed-integer-overflow"
+"""What has no meaning in C++, and is a problem where the emulator meets it."""
+FLAGS = ("-std=c++17", "-O1", "-ffp-contract=off", "-w", "-shared", "-fPIC", f"-fsanitize={UNDEFINED}")
 
 
 class Memory(ctypes.Structure):
@@ -141,8 +144,7 @@ def build(kernels: tuple[Kernel, ...], threads: int = 64, passes: Passes = CUDA_
         source, library = Path(folder, "kernels.cpp"), Path(folder, "kernels.so")
         source.write_text("\n".join(parts), encoding="utf-8")
         assert COMPILER is not None
-        command = [COMPILER, "-std=c++17", "-O1", "-ffp-contract=off", "-fwrapv", "-w", "-shared", "-fPIC"]
-        done = subprocess.run([*command, f"-I{HERE}", "-o", library, source], capture_output=True, text=True)
+        done = subprocess.run([COMPILER, *FLAGS, f"-I{HERE}", "-o", library, source], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[:4000]
         loaded = ctypes.CDLL(str(library))
     loaded.emulator_problem.restype = ctypes.c_char_p
