@@ -50,6 +50,15 @@ def test_what_has_no_meaning(text: str, good: int, bad: int, why: str) -> None:
         launched(text, bad)
 
 
+def test_threads_of_a_warp_meet_at_one_exchange() -> None:
+    """In a branch that some of them take they would wait for each other at two."""
+    assert launched("xs[lane_id() & 7] = value_at(n + lane_id(), 3)", 7) == [10] * 8
+    with pytest.raises(DriverFault, match="threads of a warp meet at different exchanges"):
+        launched("if (lane_id() < n) xs[0] = value_below(n, 2); else xs[1] = value_below(n, 1)", 7)
+    with pytest.raises(DriverFault, match="threads of a warp meet at different exchanges"):
+        launched("if (lane_id() < n) __syncwarp(); else xs[1] = __ballot_sync(WHOLE_WARP, true)", 7)
+
+
 def test_the_line_is_told_and_the_next_launch_begins_anew() -> None:
     """Of the module, whose kernels are compiled once."""
     for _ in range(2):

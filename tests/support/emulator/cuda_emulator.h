@@ -36,6 +36,7 @@ struct Fiber {
   State state;
   int line;                 // of the barrier it waits at
   unsigned long long slot;  // what it shows to its warp
+  int exchange;             // by what
   bool paused;              // it looked at a flag that was not set
   bool vote, voted;         // what it brought to a barrier, and what all brought
   Copy *copies;
@@ -110,7 +111,14 @@ static int given_up() {
 // threads of a warp go on when all that are not done have come
 static bool release_warp(int w) {
   int waiting = 0, done = 0, end = w + 32 < count ? w + 32 : count;
-  for (int i = w; i < end; i++) waiting += fibers[i].state == AT_EXCHANGE, done += fibers[i].state == DONE;
+  int exchange = 0;
+  for (int i = w; i < end; i++) {
+    done += fibers[i].state == DONE;
+    if (fibers[i].state != AT_EXCHANGE) continue;
+    if (waiting++ && fibers[i].exchange != exchange && !problem[0])
+      snprintf(problem, sizeof problem, "block %u: threads of a warp meet at different exchanges", blockIdx.x);
+    exchange = fibers[i].exchange;
+  }
   if (!waiting || waiting + done != end - w) return false;
   for (int i = w; i < end; i++)
     if (fibers[i].state == AT_EXCHANGE) fibers[i].state = READY;
@@ -237,14 +245,16 @@ static bool barrier(int line, bool vote) {
   wait_as(AT_BARRIER);
   return fibers[current].voted;
 }
-// `value` shown to the warp, whose threads have all come; the next `leave` ends that
-static void show(unsigned long long value) {
-  fibers[current].slot = value;
+// `value` shown to the warp, whose threads have all come for the same; the next `leave` ends that
+enum Exchange { BARRIER, VOTE, MATCH, FROM, DOWN, UP };
+static void show(unsigned long long value, int exchange) {
+  fibers[current].slot = value, fibers[current].exchange = exchange;
   wait_as(AT_EXCHANGE);
 }
 static void leave() { wait_as(AT_EXCHANGE); }
-static unsigned lanes_where(unsigned long long value, bool (*good)(unsigned long long, unsigned long long)) {
-  show(value);
+static unsigned lanes_where(Exchange kind, unsigned long long value,
+                            bool (*good)(unsigned long long, unsigned long long)) {
+  show(value, kind);
   unsigned lanes = 0;
   int warp = current & ~31;
   for (int i = 0; i < 32 && warp + i < count; i++)
@@ -252,11 +262,11 @@ static unsigned lanes_where(unsigned long long value, bool (*good)(unsigned long
   leave();
   return lanes;
 }
-template <class T> static T exchange(T value, int lane) {
+template <class T> static T exchange(T value, int lane, int kind) {
   int warp = current & ~31;
   unsigned long long bits = 0;
   memcpy(&bits, &value, sizeof value);
-  show(bits);
+  show(bits, kind);
   T result;
   int from = warp + lane < count ? warp + lane : current;
   memcpy(&result, &fibers[from].slot, sizeof result);
@@ -325,15 +335,16 @@ UNDEFINED(float_cast_overflow, "a float that does not fit an integer", void *)
 
 #define __syncthreads() emulator::barrier(__LINE__, false)
 #define __syncthreads_or(vote) emulator::barrier(__LINE__, vote)
-static inline void __syncwarp() { emulator::show(0), emulator::leave(); }
+static inline void __syncwarp() { emulator::show(0, emulator::BARRIER), emulator::leave(); }
 static inline void __threadfence() {}
 static inline void __threadfence_block() {}
 static inline unsigned __ballot_sync(unsigned, bool value) {
-  return emulator::lanes_where(value, [](unsigned long long x, unsigned long long) { return x != 0; });
+  return emulator::lanes_where(emulator::VOTE, value, [](unsigned long long x, unsigned long long) { return x != 0; });
 }
 static inline bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
 static inline unsigned __match_any_sync(unsigned, long long value) {
-  return emulator::lanes_where(value, [](unsigned long long x, unsigned long long y) { return x == y; });
+  return emulator::lanes_where(emulator::MATCH, value,
+                               [](unsigned long long x, unsigned long long y) { return x == y; });
 }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
@@ -344,14 +355,16 @@ static inline int __ffsll(unsigned long long x) { return __builtin_ffsll(x); }
 static inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
   return (unsigned __int128)x * y >> 64;
 }
-template <class T> static T __shfl_sync(unsigned, T value, int lane) { return emulator::exchange(value, lane); }
+template <class T> static T __shfl_sync(unsigned, T value, int lane) {
+  return emulator::exchange(value, lane, emulator::FROM);
+}
 template <class T> static T __shfl_down_sync(unsigned, T value, int distance) {
   int lane = emulator::current & 31;
-  return emulator::exchange(value, lane + distance < 32 ? lane + distance : lane);
+  return emulator::exchange(value, lane + distance < 32 ? lane + distance : lane, emulator::DOWN + 8 * distance);
 }
 template <class T> static T __shfl_up_sync(unsigned, T value, int distance) {
   int lane = emulator::current & 31;
-  return emulator::exchange(value, lane >= distance ? lane - distance : lane);
+  return emulator::exchange(value, lane >= distance ? lane - distance : lane, emulator::UP + 8 * distance);
 }
 template <class T> static T atomicCAS(T *place, T expected, T value) {
   T old = *place;
