@@ -53,7 +53,7 @@ from ..kernel_ir.nodes import (
     WarpTurns,
 )  # fmt: skip
 from ..llvm.convert import convert, int_to_int
-from ..llvm.math_power import uniform_power
+from ..llvm.math_power import power_of, uniform_power
 from ..llvm.ops import apply
 from .allocation import alloc, arena_mark, arena_release
 from .checks import bounds_check, check
@@ -224,6 +224,8 @@ def operation(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Lane
         return _select_uniform(e, prim, *args)
     if op is Op.POW and prim in (Prim.F32, Prim.F64) and isinstance(exponent := args[1], Uniform):
         return pointwise(e, prim, args[:1], lambda v, texts: uniform_power(v, prim, texts[0], exponent.text))
+    if op is Op.POW and prim in (Prim.F32, Prim.F64) and isinstance(base := args[0], Uniform):
+        return pointwise(e, prim, args[1:], lambda v, texts: power_of(v, prim, base.text, texts[0]))
     if can_fail(op, prim) and op is not Op.POW and isinstance(args[1], Varying):
         args = args[0], _safe_divisor(e, args[1])
     made = pointwise(e, result_type(op, prim), args, lambda v, texts: apply(v, op, prim, texts))

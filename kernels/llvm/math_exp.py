@@ -183,7 +183,7 @@ def _log_times(x: Num, factor: float, factor_low: float) -> Num:
     """log x times a factor in two parts; that of f32 through f64."""
     if x.prim is Prim.F32:
         return (log(x.to(Prim.F64)) * factor).to(Prim.F32)
-    high, low = _log_two_parts(x)
+    high, low = log_two_parts(x)
     product, rest = two_product(high, factor)
     return log_edges(x, product + (rest + fma(high, factor_low, low * factor)))
 
@@ -200,16 +200,19 @@ def pow32(x: Num, y: Num) -> Num:
 
 def pow64(x: Num, y: Num) -> Num:
     """e^(y log|x|) with the logarithm in two parts, to 64 bits and more."""
-    size = x.unary("fabs")
-    high, low = _log_two_parts(size)
+    return pow_edges(x, y, exp_of_product(y, *log_two_parts(x.unary("fabs"))))
+
+
+def exp_of_product(y: Num, high: Num, low: Num) -> Num:
+    """e^(y (high + low)) of f64."""
     product = y * high
     fits = product.unary("fabs") < 2000.0
-    rest = where(fits, fma(y, high, -product) + y * low, x.const(0.0))
+    rest = where(fits, fma(y, high, -product) + y * low, y.const(0.0))
     result = exp_of_sum(clamp(product, F64.lowest, F64.highest), rest)
-    return pow_edges(x, y, where(product.is_nan(), product, result))
+    return where(product.is_nan(), product, result)
 
 
-def _log_two_parts(x: Num) -> tuple[Num, Num]:
+def log_two_parts(x: Num) -> tuple[Num, Num]:
     """log x as a sum of two floats: e ln 2 + 2s + 2/3 s^3 + s^5 P(s^2), everything but the last term in two parts."""
     m, e = split_exponent(x)
     f = m - 1.0

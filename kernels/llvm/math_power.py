@@ -1,9 +1,13 @@
-"""Powers whose exponent is the same in all lanes: products where it is a whole number of a few bits.
+"""Powers whose exponent or base is the same in all lanes.
 
     x^n = x^(n/2) x^(n/2), times x where n is odd        n a whole number, |n| <= MOST;  1 / x^-n where n < 0
+    b^x = e^(x log b), log b once                        b a number of all lanes
 
 f32 is computed in f64. A product of f64 is kept in two parts, of which the second is what roundings have lost: an error
 of 1 ulp at most. There are reciprocals only where no lane is close to the ends of the range.
+
+The logarithm of a base is half of the work or more, and a function of its own, which LLVM moves out of loops. What is
+asked of a base (its sign, whether it is 1 or infinite) is asked once for all lanes. The bits are those of any power.
 """
 
 from __future__ import annotations
@@ -13,12 +17,17 @@ from ...ir.types import Prim
 from .convert import convert
 from .formulas import Num, fma, where
 from .math import elementary
+from .math_exp import INF, exp, exp_of_product, log, log_two_parts, pow_edges
 from .text import SCALAR, Vec, literal, llvm_type
 
 MOST = 64
 """The largest exponent: products of more factors take as long as a logarithm."""
 SAFE = 2.0**-900, 2.0**900
 """Between these a reciprocal is neither subnormal nor infinite, nor are its products."""
+
+PAIR = "{ double, double }"
+ANYWHERE = " memory(none) speculatable willreturn"
+"""Attributes of a function that may be called before it is asked for."""
 
 Parts = tuple[Num, ...]
 """A number, and for f64 what it has lost."""
@@ -65,6 +74,48 @@ def _whole(one: Vec, prim: Prim, x: str) -> tuple[str, str]:
     small = one.ins("fcmp ole", prim, size, literal(prim, MOST))
     count = one.cast("fptosi", prim, Prim.I32, one.select(prim, small, size, literal(prim, 0.0)))
     return count, one.ins("fcmp oeq", prim, one.cast("sitofp", Prim.I32, prim, count), size)
+
+
+def power_of(v: Vec, prim: Prim, base: str, x: str) -> str:
+    """base^x of f32 or f64, `base` a scalar: the bits of `elementary`."""
+    t, own = v.type(prim), llvm_type(prim)
+    logs, name = f"soac.logs.{prim.value}", f"soac.power_of.{prim.value}.{v.width or 's'}"
+    v.code.module.function(logs, PAIR, (own,), lambda code: _logs(Vec(code, SCALAR), prim), ANYWHERE)
+    v.code.module.function(name, t, (own, PAIR, t), lambda code: _power_of(Vec(code, v.width), prim))
+    parts = v.code.call(logs, PAIR, ((own, base),))
+    return v.code.call(name, t, ((own, base), (PAIR, parts), (t, x)))
+
+
+def _logs(one: Vec, prim: Prim) -> str:
+    """log |%0|, for f64 in two parts."""
+    size = Num(one, Prim.F64, convert(one, prim, Prim.F64, "%0")).unary("fabs")
+    high, low = log_two_parts(size) if prim is Prim.F64 else (log(size), size.const(0.0))
+    first = one.code.op(f"insertvalue {PAIR} poison, double {high.text}, 0")
+    return one.code.op(f"insertvalue {PAIR} {first}, double {low.text}, 1")
+
+
+def _power_of(v: Vec, prim: Prim) -> str:
+    """%0^%2, %1 the logarithm of |%0|: e^(%2 %1) where 0 < %0 < infinity, but for 1; other bases are cold code."""
+    code, t, one = v.code, v.type(prim), Vec(v.code, SCALAR)
+    slot, end = code.slot(t), code.fresh("end")
+    base = Num(one, Prim.F64, convert(one, prim, Prim.F64, "%0"))
+    x = Num(v, Prim.F64, convert(v, prim, Prim.F64, "%2"))
+    high, low = (_spread(v, code.op(f"extractvalue {PAIR} %1, {k}")) for k in range(2))
+    size = exp_of_product(x, high, low) if prim is Prim.F64 else exp(x * high)
+
+    def give(result: Num) -> None:
+        code.do(f"store {t} {convert(v, Prim.F64, prim, result.text)}, ptr {slot}")
+
+    give(size.unary("fabs"))
+    plain = (base > 0.0) & (base < INF) & base.differs(1.0)
+    with code.rarely(plain.inverse().text, code.fresh("edges"), end):
+        give(pow_edges(_spread(v, base.text), x, size))
+        code.jump(end)
+    return code.op(f"load {t}, ptr {slot}")
+
+
+def _spread(v: Vec, text: str) -> Num:
+    return Num(v, Prim.F64, in_every_lane(v, Prim.F64, text))
 
 
 def in_every_lane(v: Vec, prim: Prim, text: str) -> str:
