@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from ..kernel_ir.nodes import Kernel
 from .choose_lanes import LaneSettings, choose_lanes
+from .columns_by_rows import columns_by_rows
 from .divide_warps import divide_warps
 from .flat_row_scans import flat_row_scans
 from .hoist_invariants import hoist_invariants
@@ -46,6 +47,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
         ("join-rows", join_rows),
         ("needed-rounds", needed_rounds),
         ("one-by-one", one_by_one),
+        ("columns-by-rows", columns_by_rows),
         ("nontemporal-stores", nontemporal_stores),
         ("hoist-invariants", hoist_invariants),
         ("peel-remainders", peel_remainders),

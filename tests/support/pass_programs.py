@@ -251,6 +251,22 @@ def as_far_as_it_goes(w: Writer) -> str:
     return f"entry main [n][m] (xs: [n]{t}) (is: [m]i64) = {result}(map (\\i -> {body}) is)"
 
 
+def series(w: Writer) -> str:
+    """Loops along columns that keep a number or two, each of which touches a row of memory in a turn; or stores it."""
+    t, n, m = w.type(), w.size(SMALL), w.size()
+    w.array(t, n, m)
+    w.array(t, m)
+    row = w.pick("xs[i, j]", "xs[n - 1 - i, j]", "(if i > 0 then xs[i - 1, j] else ys[j])")
+    step = w.element(t, "s", "x")
+    first = w.pick(f"1{t}", "ys[j]", "(ys[j] + ys[j])")
+    given, turn = f"entry main [n][m] (xs: [n][m]{t}) (ys: [m]{t}) =", f"for i < n do let x = {row}"
+    if w.number(0, 1):
+        numbers = f"loop (s, k) = ({first}, 0{t}) {turn} in ({step}, {w.pick('k + x', 's')})"
+        return f"{given} tabulate m (\\j -> ({numbers}).{w.number(0, 1)})"
+    stored = f"loop (o, s) = (replicate n 0, {first}) {turn} let s = {step} in (o with [i] = s, s)"
+    return f"{given} transpose (map (\\j -> ({stored}).0) (iota m))"
+
+
 def interleaved(w: Writer) -> str:
     """Elements that stand side by side in memory."""
     t, n, k = w.type(), w.size(), w.number(2, 4)
@@ -387,6 +403,7 @@ WRITERS: dict[str, Callable[[Writer], str]] = {
     "join-rows": nests,
     "needed-rounds": shrinking,
     "one-by-one": turns,
+    "columns-by-rows": series,
     "nontemporal-stores": stores,
     "hoist-invariants": invariants,
     "peel-remainders": rings,
