@@ -181,7 +181,9 @@ class _Turner:
         widest = max(array.prim.bytes for one in statements(loop.body) for array in _touched(one))
         least, size = (i64(-(-most // widest)) for most in (LEAST, SIZE))
         wide = self.op(out, Op.GE, count, least)
-        large = self.op(out, Op.GE, self.op(out, Op.MUL, count, loop.bound), size)
+        space = self.new.name("t", Prim.I64)  # may wrap around: either way is right
+        out.append(KLet(space, KOp(Op.MUL, Prim.I64, (count, loop.bound))))
+        large = self.op(out, Op.GE, space, size)
         many = self.op(out, Op.AND, wide, large, Prim.BOOL)
         return (*out, KIf(many, turned, (stm,)))
 
