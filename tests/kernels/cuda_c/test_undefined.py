@@ -59,7 +59,7 @@ def test_threads_of_a_warp_meet_at_one_exchange() -> None:
         launched("if (lane_id() < n) __syncwarp(); else xs[1] = __ballot_sync(WHOLE_WARP, true)", 7)
 
 
-def test_the_line_is_told_and_the_next_launch_begins_anew() -> None:
+def test_the_line_is_reported_and_the_next_launch_begins_anew() -> None:
     """Of the module, whose kernels are compiled once."""
     for _ in range(2):
         with pytest.raises(DriverFault, match=r"k: block 0: a sum overflows at line \d+: xs\[0\] = n \+ 1;"):
