@@ -207,6 +207,8 @@ def serve(connection: Connection) -> None:
 def _work(connection: Connection, jobs: queue.SimpleQueue[tuple[Job, Testing]]) -> None:
     while True:
         job, testing = jobs.get()
+        if testing.every_version:
+            os.environ.setdefault("SOAC_EFFORT", "full")  # what large inputs get: some passes are in that code alone
         try:
             for event in events(job.path, testing, job.since):
                 connection.send(event)

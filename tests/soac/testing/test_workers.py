@@ -13,6 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from soac.testing.outcomes import Outcome, Status
 from soac.testing.workers import Ended, run_tests
 from tests.support.command_line import SUMS, Command, under
@@ -63,6 +65,29 @@ def test_directory(command: Command, tmp_path: Path) -> None:
     assert report["summary"] == {"passed": 4, "failed": 4, "skipped": 1}
     assert [one["status"] for one in report["programs"]["all/hangs.soac"]] == ["passed", "failed", "passed"]
     assert report["programs"]["all/sub/bad.fut"][1]["why"] == "tagged `notest`"
+
+
+def test_every_version_has_the_code_of_large_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small inputs get code of little effort otherwise, in which some passes do nothing."""
+    path = tmp_path / "a.soac"
+    program(path, "input { [1, 2] } output { [2, 3] }", "def main (xs: []i32) = map (+ 1) xs\n")
+
+    def kept(name: str, effort: str | None, every_version: bool) -> set[str]:
+        monkeypatch.setenv("SOAC_CACHE_DIR", str(tmp_path / name))
+        if effort is None:
+            monkeypatch.delenv("SOAC_EFFORT", raising=False)
+        else:
+            monkeypatch.setenv("SOAC_EFFORT", effort)
+        assert [
+            each.status
+            for _, each in run_tests([path], under(every_version=every_version), 1)
+            if isinstance(each, Outcome)
+        ]
+        return {each.name for each in (tmp_path / name).iterdir()}
+
+    full = kept("full", "full", False)
+    assert kept("every", None, True) == full
+    assert kept("one", None, False) != full
 
 
 def test_a_process_that_dies(tmp_path: Path) -> None:
