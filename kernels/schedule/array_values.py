@@ -189,8 +189,11 @@ def stored(b: Builder, value: Value, base: str, mode: Mode) -> ArrayRef:
 
 
 def owned(b: Builder, value: Value, base: str, mode: Mode) -> ArrayRef:
-    """Memory that may be overwritten: the array itself if this kernel made it, else a copy."""
-    if isinstance(value, ArrayRef) and (value.mem.space is not Space.GLOBAL or value.mem in b.outputs):
+    """Memory that may be overwritten: the array itself if this kernel made it, else a copy. Registers that each thread
+    has for its own indices are none for the others."""
+    if isinstance(value, ArrayRef) and (
+        value.mem.space not in (Space.GLOBAL, Space.REGISTERS) or value.mem in b.outputs
+    ):
         return value
     return stored(b, value, base, mode)
 

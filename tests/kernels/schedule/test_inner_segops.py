@@ -64,6 +64,12 @@ PROGRAMS = {
         entry main [n][m] (xss: [n][m]i32): [n][n]i32 =
           map (\\xs -> let yss = map (\\y -> map (\\x -> x * y[0]) xs) xss
                       let zs = map (reduce (+) 0) yss in scan (+) 0 zs) xss""",
+    "overwritten by a loop": """
+        entry main [n][m] (xss: [n][m]i32): [n]i32 =
+          map (\\xs -> let s = reduce (+) 0 xs
+                      let ys = loop (ys: *[40]i32) = map (\\j -> s + i32.i64 j) (iota 40) for i < n do
+                                 ys with [7 * i % 40] = s * 100
+                      in i32.sum (map2 (*) ys (map i32.i64 (iota 40)))) xss""",
     "scatter": """
         entry main [n][m] (xss: [n][m]i32): [n][m]i32 =
           map (\\xs -> let s = reduce (+) 0 xs
