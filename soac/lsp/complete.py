@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from ..frontend.source.atoms import PVar
 from ..frontend.source.declarations import ValDec
 from ..frontend.source.types import TRecord, Ty
-from ..frontend.typing.scope import ModuleBinding, numeric_module
-from ..ir.types import Prim
+from ..frontend.typing.scope import ModuleBinding
 from .analysis import NAME, Analysis, nodes_of
 
 KEYWORDS = (
@@ -50,9 +49,7 @@ def complete(analysis: Analysis, before: str, line: int) -> list[Name]:
 def _members(analysis: Analysis, path: list[str], line: int) -> Iterator[Name]:
     """What a module has, or a record."""
     own, library = analysis.found.work.files[analysis.module.file], analysis.found.work.scope
-    module = own.modules.get(path[0]) or library.modules.get(path[0])
-    if module is None and path[0] in {prim.value for prim in Prim}:
-        module = numeric_module(Prim(path[0]))
+    module = own.modules.get(path[0]) or library.module(path[0])
     variable = _variables(analysis, line).get(path[0])
     for name in path[1:]:
         module = module.modules.get(name) if isinstance(module, ModuleBinding) else None

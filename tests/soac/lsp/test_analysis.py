@@ -39,7 +39,9 @@ def test_answers() -> None:
     assert place is not None
     assert (place.line, place.col) == (2, 5)
     assert any("[n]i32" in str(hint) for hint in hints_of(analysis))
-    assert any("'doubled'" in str(name) for name in complete(analysis, "  let zs = dou", 5))
+    names = {name.text for name in complete(analysis, "  let zs = dou", 5)}
+    assert {"doubled", "reduce", "i32", "f64"} <= names
+    assert {"sqrt", "maximum", "t"} <= {name.text for name in complete(analysis, "  let zs = f32.", 5)}
 
 
 def test_renaming_keeps_the_meaning() -> None:
