@@ -118,10 +118,11 @@ class _Unroller:
         at = 0
         for op in (*soac.scans, *soac.reds):
             size = len(op.neutral)
-            prefixes: list[Values] = []
+            prefixes, first = list[Values](), op.neutral if _chooses_floats(op.op) else None
             for values in (row[at : at + size] for row in elements):
+                left = prefixes[-1] if prefixes else first
                 prefixes.append(
-                    (yield from self.combined(op.op, prefixes[-1], values, products, stm)) if prefixes else values
+                    values if left is None else (yield from self.combined(op.op, left, values, products, stm))
                 )
             at += size
             if len(results) < soac.num_scans:
@@ -163,6 +164,13 @@ class _Unroller:
         given = [replace(stm, pat=(p,), exp=arg) for p, arg in zip(f.params, args, strict=True)]
         made = [rewrite_stm(one, renaming) for one in (*given, *f.body.stms)]
         return made, tuple(rewrite_atom(atom, renaming) for atom in f.body.result)
+
+
+def _chooses_floats(op: Lambda) -> bool:
+    """Whether an operator has an extremum of floats: of NaN and infinity that is infinity, so this is not neutral."""
+    return any(
+        isinstance(exp, PrimOp) and exp.op in (Op.MIN, Op.MAX) and exp.prim.is_float for exp in all_exps(op.body)
+    )
 
 
 def _given_rows(body: Body) -> set[Name]:
