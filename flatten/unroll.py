@@ -118,7 +118,7 @@ class _Unroller:
         at = 0
         for op in (*soac.scans, *soac.reds):
             size = len(op.neutral)
-            prefixes, first = list[Values](), op.neutral if _chooses_floats(op.op) else None
+            prefixes, first = list[Values](), op.neutral if _has_floats(op.op) else None
             for values in (row[at : at + size] for row in elements):
                 left = prefixes[-1] if prefixes else first
                 prefixes.append(
@@ -166,11 +166,10 @@ class _Unroller:
         return made, tuple(rewrite_atom(atom, renaming) for atom in f.body.result)
 
 
-def _chooses_floats(op: Lambda) -> bool:
-    """Whether an operator has an extremum of floats: of NaN and infinity that is infinity, so this is not neutral."""
-    return any(
-        isinstance(exp, PrimOp) and exp.op in (Op.MIN, Op.MAX) and exp.prim.is_float for exp in all_exps(op.body)
-    )
+def _has_floats(op: Lambda) -> bool:
+    """Whether a value is a float: of those no neutral element is neutral for all. `0.0 + -0.0` is `0.0`, and the least
+    of infinity and NaN is infinity."""
+    return any(t.prim.is_float for t in op.ret)
 
 
 def _given_rows(body: Body) -> set[Name]:
