@@ -67,6 +67,7 @@ class Predicted:
     of_block: bool = False
 
 
+@np.errstate(over="ignore")  # integers wrap around, as those of the kernel do
 def predict(
     kernel: Kernel,
     scalars: Sequence[Value],

@@ -127,6 +127,17 @@ def test_a_gather_costs_a_sector_for_each_lane() -> None:
     assert (gather.exact, gather.requests, gather.units) == (False, 2, 64)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_place_that_wraps_around_is_no_warning() -> None:
+    """A place that only a branch not taken reads may be any number."""
+    below, own = KArray("below", Prim.I64, Space.PRIVATE), KArray("own", Prim.I64, Space.PRIVATE)
+    size = KVar("n", Prim.I64)
+    load = kir.KLet(KVar("x", Prim.I64), kir.KLoad(own, i64(2**60 - 1)))
+    one = kernel(threads(NAMES["t"], i64(64), kir.Alloc(below, size), kir.Alloc(own, size), load), arrays=())
+    (site,) = predict(one, [70], 1, 64)
+    assert site.requests == 2
+
+
 @pytest.mark.parametrize("varies", [False, True], ids=["one size", "sizes that differ"])
 def test_arrays_on_the_stacks_of_threads(varies: bool) -> None:
     """Words of 8 bytes of 32 threads are neighbours: each access costs 8 sectors, also of f32, of which two share one;
