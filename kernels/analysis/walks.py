@@ -11,9 +11,9 @@ step. But one that stores at places which its own values say is one (counts of a
 lanes store one by one there. Beside walks there may be loops that copy or fill, with a quotient for each element;
 inside of one, loops of counted turns along a row that it has found.
 
-Integers that are divided in turn by others until a remainder ends the loop (trial division) are as elements that are
-gathered: lanes divide little faster than one by one, and a processor divides for several turns at once. But where
-a division waits for that of the turn before (greatest common divisors, powers modulo a number) lanes have more at once.
+Integers that are divided in turn by others until a remainder ends the loop, or settles its flag (trial division), are
+as elements that are gathered: lanes divide little faster than one by one, and a processor divides for several turns at
+once. But where a division waits for that of the turn before (greatest common divisors, powers modulo a number) lanes have more at once.
 What is done where a remainder is just one number is rare (a factor that is found and divided out).
 """
 
@@ -26,6 +26,7 @@ from ...ir.types import Const
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import For, KIf, KLet, KLoad, KOp, KStm, KVar, KWhile, Operand
 from ..kernel_ir.traverse import assigned, children, names, statements
+from .settled import settling
 from .speculation import is_harmless
 from .uniformity import Facts, Varying, depending, loaded_names
 
@@ -111,7 +112,10 @@ def _is_walk(loop: For | KWhile, loaded: frozenset[str], rare: Mapping[str, int]
     addresses = [name for stm in body for name in _address(stm)]
     tried: list[KStm] = []
     most, branch = MOST_EACH, 1
+    flag = settling(loop) if isinstance(loop, For) else None
     match loop:
+        case For() if flag is not None and facts.varies(flag[0]) and (tried := _tried(loop, body, flag[0])):
+            anywhere, goes_on = loaded, True
         case For(_, bound, _):
             own = {stm.var.name for stm in body if isinstance(stm, kir.Declare)}
             carried = depending(body, assigned(body) - own)
@@ -123,7 +127,7 @@ def _is_walk(loop: For | KWhile, loaded: frozenset[str], rare: Mapping[str, int]
         case KWhile(_, cond, _):
             anywhere = loaded | depending(body, assigned(body))
             goes_on = facts.varies(cond) and not _halves(body, addresses)
-            tried = _tried(body, cond, tuple(stm for stms in children(loop) for stm in statements(stms)))
+            tried = _tried(loop, body, cond)
             if addresses and depending(body, loaded_names(body)).isdisjoint(addresses):
                 most = MOST_AHEAD
         case _:
@@ -132,15 +136,17 @@ def _is_walk(loop: For | KWhile, loaded: frozenset[str], rare: Mapping[str, int]
     return goes_on and sum(weight(stm, branch) for stm in body if stm not in tried) <= most * gathers
 
 
-def _tried(body: tuple[KStm, ...], cond: Operand, whole: tuple[KStm, ...]) -> list[KStm]:
+def _tried(loop: For | KWhile, body: tuple[KStm, ...], cond: Operand) -> list[KStm]:
     """The divisions by numbers that change from turn to turn which decide about the next turn, and wait for no other
-    one. `body`: what a turn usually does; `whole`: what it may do."""
+    one. `body`: what a turn usually does."""
+    whole = tuple(stm for stms in children(loop) for stm in statements(stms))
     divisions = tuple(_divisions(body, DIVISIONS))
     quotients = [stm.var.name for stm, _, _ in divisions]
     rare = tuple(stm for stm in whole if stm not in body)
     if names(cond).isdisjoint(depending(whole, (*quotients, *assigned(rare)))):
         return []
-    waiting, changing = depending(body, quotients), depending(body, assigned(body))
+    counter = {loop.index.name} if isinstance(loop, For) else set()
+    waiting, changing = depending(body, quotients), depending(body, assigned(body) | counter)
     return [stm for stm, x, by in divisions if names(x, by).isdisjoint(waiting) and by.name in changing]
 
 

@@ -1,0 +1,77 @@
+"""Loops that end when their flag has settled: which they are, that they are left, and that values stay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import soac
+from soac.ir.ops import Op
+from soac.ir.types import Const, Prim, i64
+from soac.kernels.analysis.settled import is_costly, settling
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.nodes import For, KArray, KStm, KVar, Operand, Space
+from soac.kernels.lanes.module import emit
+from soac.kernels.passes.pipeline import CPU_PASSES, ready
+from tests.support.block_kernels import XS, kernel, let, threads, var
+
+FLAG, COUNTER, SEVEN = var("flag", Prim.BOOL), KVar("i", Prim.I64), i64(7)
+TEXT = """
+entry every [n] (m: i64) (xs: [n]i64): [n]bool = map (\\x -> all (\\j -> j * 3 % 7 != x) (iota (m + x))) xs
+entry some [n] (m: i64) (xs: [n]i64): [n]bool = map (\\x -> any (\\j -> j * 3 % 7 == x) (iota (m + x))) xs
+"""
+
+
+def test_a_loop_ends_when_no_lane_needs_another_round() -> None:
+    program = soac.compile(TEXT)
+    xs = np.arange(67) % 7
+    for m in (0, 1, 2, 5, 6, 7, 40):
+        first = np.array([any(j * 3 % 7 == x for j in range(m + x)) for x in xs])
+        assert np.array_equal(program.some(m, xs), first)
+        assert np.array_equal(program.every(m, xs), ~first)
+
+
+def test_a_loop_of_more_than_a_few_rounds_is_left() -> None:
+    """The flag is tested where the next round begins."""
+    assert [len(flags_tested(rounds)) > 0 for rounds in (16, 17)] == [False, True]
+
+
+def flags_tested(rounds: int) -> list[str]:
+    t, x = var("t"), KVar("x", Prim.I64)
+    init = kir.Declare(FLAG, Const(Prim.BOOL, True))
+    one = kernel(threads(t, i64(64), kir.KLet(x, kir.KLoad(XS, t)), init, loop(rounds=rounds, below=x)))
+    return [line for line in emit([ready(one, CPU_PASSES)]).splitlines() if "= and i1" in line]
+
+
+def loop(*stms: KStm, op: Op = Op.AND, rounds: int = 100, below: Operand = SEVEN) -> For:
+    """`for i < rounds { stms; flag := flag op i < below }`"""
+    test, old, new = var("test", Prim.BOOL), var("old", Prim.BOOL), var("new", Prim.BOOL)
+    found = (
+        kir.KLet(test, kir.KOp(Op.LT, Prim.I64, (COUNTER, below))),
+        kir.KLet(old, kir.KConvert(Prim.BOOL, Prim.BOOL, FLAG)),
+        kir.KLet(new, kir.KOp(op, Prim.BOOL, (old, test))),
+    )
+    return For(COUNTER, i64(rounds), (*stms, *found, kir.Assign(FLAG, new)))
+
+
+def test_what_a_flag_ends() -> None:
+    own, other = var("own"), var("other")
+    assert settling(loop()) == (FLAG, False)
+    assert settling(loop(op=Op.OR)) == (FLAG, True)
+    assert settling(loop(kir.Declare(own, i64(0)), kir.Assign(own, COUNTER))) == (FLAG, False)
+    assert settling(loop(kir.Assign(other, COUNTER))) is None
+    assert settling(loop(kir.Assign(FLAG, Const(Prim.BOOL, True)))) is None
+    assert settling(loop(op=Op.XOR)) is None
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_what_a_round_stores(own: bool) -> None:
+    array = KArray("a", Prim.I64, Space.PRIVATE)
+    made = (kir.Alloc(array, i64(1)),) if own else ()
+    assert (settling(loop(*made, kir.Store(array, i64(0), COUNTER))) is not None) is own
+
+
+def test_what_is_costly() -> None:
+    assert not is_costly(loop())
+    assert is_costly(loop(let(Op.MOD, COUNTER, COUNTER)[1]))
+    assert is_costly(loop(loop()))
