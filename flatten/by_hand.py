@@ -15,7 +15,7 @@ from dataclasses import replace
 from ..ir.by_hand import BY_HAND, attr_of, guard_kind
 from ..ir.core import Apply, Attr, Body, Copied, FunDef, If, Param, Prog, Stm
 from ..ir.machine import Mode
-from ..ir.traverse import bodies, map_bodies
+from ..ir.traverse import rewritten
 from ..ir.types import Const, Name, Names, Prim, Var
 from .context.nest import Flow, Nest
 from .context.trace import Rule
@@ -36,16 +36,13 @@ def with_versions(prog: Prog) -> Prog:
 
 
 def _body(body: Body, functions: dict[Name, FunDef], names: Names) -> Body:
-    stms: list[Stm] = []
-    for stm in body.stms:
+    def on_stm(stm: Stm) -> tuple[Stm, ...] | None:
         fun = functions.get(stm.exp.function) if isinstance(stm.exp, Apply) else None
-        if isinstance(stm.exp, Apply) and fun is not None:
-            stms.append(_versions(fun, stm, stm.exp, fun.kernels, names))
-        elif bodies(stm.exp):
-            stms.append(replace(stm, exp=map_bodies(lambda inner: _body(inner, functions, names), stm.exp)))
-        else:
-            stms.append(stm)
-    return Body(tuple(stms), body.result)
+        if not isinstance(stm.exp, Apply) or fun is None:
+            return None
+        return (_versions(fun, stm, stm.exp, fun.kernels, names),)
+
+    return rewritten(body, on_stm)
 
 
 def _versions(fun: FunDef, stm: Stm, call: Apply, kernels: tuple[FunDef, ...], names: Names) -> Stm:

@@ -119,6 +119,19 @@ def map_bodies(on_body: Callable[[Body], Body], exp: Exp) -> Exp:
     return exp if all(map(is_, new, old)) else with_bodies(exp, new)
 
 
+def rewritten(body: Body, on_stm: Callable[[Stm], Iterable[Stm] | None]) -> Body:
+    """The body with what `on_stm` gives for a statement in its place; where that is None, the bodies inside of the
+    statement are rewritten."""
+    stms: list[Stm] = []
+    for stm in body.stms:
+        made = on_stm(stm)
+        if made is None:
+            exp = map_bodies(lambda inner: rewritten(inner, on_stm), stm.exp)
+            made = (stm if exp is stm.exp else replace(stm, exp=exp),)
+        stms += made
+    return Body(tuple(stms), body.result)
+
+
 def host_stms(on_body: Callable[[Body], Body], body: Body) -> tuple[Stm, ...]:
     """The statements of a body of the host, with `on_body` applied to the bodies inside; segops stay."""
     return tuple(

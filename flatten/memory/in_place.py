@@ -28,14 +28,13 @@ from ...ir.core import (
     Level,
     Prog,
     SegMap,
-    SegOp,
     SegScatter,
     Slice,
     Stm,
     Update,
 )
 from ...ir.ops import Op
-from ...ir.traverse import bodies, free_in_stm, map_bodies, types_in
+from ...ir.traverse import free_in_stm, host_stms, types_in
 from ...ir.types import Atom, Name, Names, Var
 from ..aliasing.classes import sharing_in
 from ..aliasing.regions import Place, are_apart, is_plain, part_of, reads_beside
@@ -50,10 +49,7 @@ def in_place(prog: Prog) -> Prog:
 
     def on_body(body: Body) -> Body:
         defined.update((p.name, stm) for stm in body.stms for p in stm.pat)
-        stms = [
-            stm if isinstance(stm.exp, SegOp) or not bodies(stm.exp) else replace(stm, exp=map_bodies(on_body, stm.exp))
-            for stm in body.stms
-        ]
+        stms = list(host_stms(on_body, body))
         if not any(isinstance(stm.exp, Update) for stm in stms):
             return Body(tuple(stms), body.result)
         scope = Scope(names, sharing, types, defined, stms, uses_in(stms, body.result), places_in(stms))

@@ -25,7 +25,6 @@ from ...ir.core import (
     PrimOp,
     Prog,
     SegMap,
-    SegOp,
     SegSpace,
     Slice,
     Stm,
@@ -35,7 +34,7 @@ from ...ir.errors import Loc
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import rename_body
-from ...ir.traverse import bodies, map_bodies, types_in
+from ...ir.traverse import host_stms, types_in
 from ...ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, scalar
 from ..aliasing.classes import Sharing, sharing_in
 from ..aliasing.regions import form_of, is_plain
@@ -64,10 +63,7 @@ class _Walk:
 
     def body(self, body: Body) -> Body:
         self.defined.update((p.name, stm) for stm in body.stms for p in stm.pat)
-        stms: list[Stm] = []
-        for stm in body.stms:
-            inside = not isinstance(stm.exp, SegOp) and bodies(stm.exp)
-            stms.append(replace(stm, exp=map_bodies(self.body, stm.exp)) if inside else stm)
+        stms = list(host_stms(self.body, body))
         uses = uses_in(stms, body.result)
         for k in reversed(range(len(stms))):
             number = self.made_for(stms, k, uses)

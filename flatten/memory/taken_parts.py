@@ -14,7 +14,7 @@ from dataclasses import replace
 from ...ir.core import Body, Copy, DimIndex, Fix, Index, Param, SegMap, Slice, Stm, Update
 from ...ir.errors import Loc
 from ...ir.ops import Op
-from ...ir.traverse import all_stms, bound_in_body, map_bodies
+from ...ir.traverse import all_stms, bound_in_body, rewritten
 from ...ir.types import Atom, Name, Type, Var, i64
 from ..aliasing.regions import Form, Part, Place, part_of
 from .scope import Scope, op_in
@@ -98,10 +98,6 @@ def _sum(scope: Scope, stms: list[Stm], form: Form, loc: Loc) -> Atom:
 
 def _reading(body: Body, reads: Mapping[Name, Index]) -> Body:
     """The body that reads copies."""
-    stms = (
-        replace(stm, exp=reads[stm.pat[0].name])
-        if stm.pat and stm.pat[0].name in reads
-        else replace(stm, exp=map_bodies(lambda inner: _reading(inner, reads), stm.exp))
-        for stm in body.stms
+    return rewritten(
+        body, lambda s: (replace(s, exp=reads[s.pat[0].name]),) if s.pat and s.pat[0].name in reads else None
     )
-    return Body(tuple(stms), body.result)

@@ -39,7 +39,7 @@ from ...ir.core import (
 )
 from ...ir.records import dataclass
 from ...ir.rename import substitute_body
-from ...ir.traverse import all_stms, bodies, free_in_body, free_in_stm, map_bodies, operands
+from ...ir.traverse import all_stms, bodies, free_in_stm, map_bodies, operands, rewritten
 from ...ir.types import Name, Names, Type, Var
 from ..simplify.driver import simplify
 
@@ -95,16 +95,14 @@ class _Walk:
 def _reading(body: Body, own: Mapping[Name, Name], perm: Perm) -> Body:
     """A body that reads elements of arrays where they are in those whose dimensions have this order."""
 
-    def read(stm: Stm) -> Stm:
+    def read(stm: Stm) -> tuple[Stm, ...] | None:
         match stm.exp:
             case Index(array, dims) if array in own:
-                return replace(stm, exp=replace(stm.exp, array=own[array], dims=in_order(dims, perm)))
-            case exp if bodies(exp):
-                return replace(stm, exp=map_bodies(lambda inner: _reading(inner, own, perm), exp))
+                return (replace(stm, exp=replace(stm.exp, array=own[array], dims=in_order(dims, perm))),)
             case _:
-                return stm
+                return None
 
-    return body if own.keys().isdisjoint(free_in_body(body)) else Body(tuple(map(read, body.stms)), body.result)
+    return rewritten(body, read)
 
 
 def in_order(dims: tuple[T, ...], perm: Perm) -> tuple[T, ...]:

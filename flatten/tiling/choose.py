@@ -33,6 +33,7 @@ from ...ir.core import (
     Convert,
     Copied,
     Fix,
+    FunDef,
     If,
     Index,
     Iota,
@@ -56,7 +57,7 @@ from ...ir.machine import Machine
 from ...ir.ops import Op
 from ...ir.rename import rename_body, substitute_body
 from ...ir.thresholds import Threshold, next_of
-from ...ir.traverse import bound_in_body, free_in_lambda, map_bodies
+from ...ir.traverse import bound_in_body, free_in_lambda, rewritten
 from ...ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from .block import Let, Row, Tileable, block_body
 
@@ -86,22 +87,17 @@ def tile(prog: Prog, machine: Machine) -> Prog:
     names, edge = Names(prog.next_name), machine.tile
     counts: dict[Threshold, int] = {}
 
-    def on_body(body: Body, entry: str) -> Body:
-        stms: list[Stm] = []
-        for stm in body.stms:
-            found = tileable(stm)
-            if found is not None:
-                stms += _tiled(stm, found, partial(next_of, counts, entry), edge, names)
-            elif isinstance(stm.exp, SegOp):
-                stms.append(stm)
-            else:
-                stms.append(replace(stm, exp=map_bodies(lambda inner: on_body(inner, entry), stm.exp)))
-        return Body(tuple(stms), body.result)
+    def on_function(fun: FunDef) -> FunDef:
+        entry = fun.entry.name if fun.entry is not None else fun.name.base
 
-    functions = tuple(
-        replace(fun, body=on_body(fun.body, fun.entry.name if fun.entry is not None else fun.name.base))
-        for fun in prog.functions
-    )
+        def on_stm(stm: Stm) -> Iterable[Stm] | None:
+            if (found := tileable(stm)) is not None:
+                return _tiled(stm, found, partial(next_of, counts, entry), edge, names)
+            return (stm,) if isinstance(stm.exp, SegOp) else None
+
+        return replace(fun, body=rewritten(fun.body, on_stm))
+
+    functions = tuple(map(on_function, prog.functions))
     return Prog(prog.consts, functions, names.next)
 
 

@@ -47,6 +47,7 @@ from ...ir.traverse import (
     lambdas,
     map_bodies,
     reductions,
+    rewritten,
     with_lambdas,
 )
 from ...ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64, scalar, zero
@@ -126,15 +127,14 @@ def _operators(exp: Exp, functions: Mapping[Name, FunDef], names: Names) -> Exp:
 
 
 def _replaced(body: Body, pieces: Mapping[Name, Pieces], names: Names) -> Body:
-    stms: list[Stm] = []
-    for stm in body.stms:
-        if isinstance(stm.exp, Apply):
-            found = rename_body(_Machine(pieces[stm.exp.function], names).called(stm.exp.args, stm.certs), names)
-            stms += found.stms
-            stms += [replace(stm, pat=(p,), exp=Copied(x)) for p, x in zip(stm.pat, found.result, strict=True)]
-        else:
-            stms.append(replace(stm, exp=map_bodies(lambda inner: _replaced(inner, pieces, names), stm.exp)))
-    return Body(tuple(stms), body.result)
+    def on_stm(stm: Stm) -> list[Stm] | None:
+        if not isinstance(stm.exp, Apply):
+            return None
+        found = rename_body(_Machine(pieces[stm.exp.function], names).called(stm.exp.args, stm.certs), names)
+        results = zip(stm.pat, found.result, strict=True)
+        return [*found.stms, *(replace(stm, pat=(p,), exp=Copied(x)) for p, x in results)]
+
+    return rewritten(body, on_stm)
 
 
 # ---- a function in pieces --------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from ...ir.core import (
     Stm,
 )
 from ...ir.rename import rename_lambda
-from ...ir.traverse import map_bodies
+from ...ir.traverse import rewritten
 from ...ir.types import Names, Var
 from ..context.widths import is_small
 
@@ -42,18 +42,16 @@ PLAIN = PrimOp | Convert | Copied | Index | Iota | Rearrange | Replicate
 def rows_to(level: Level, body: Body, names: Names) -> Body:
     """The body of a collective with its rows reduced by those of a lower level."""
 
-    def on(stm: Stm) -> Stm:
+    def on(stm: Stm) -> tuple[Stm, ...] | None:
         match stm.exp:
             case SegMap(Level.THREAD, _, inner):
-                return _raised(level, stm, stm.exp, inner, names)
+                return (_raised(level, stm, stm.exp, inner, names),)
             case SegRed(space=space, ends=None) as exp if len(space.dims) > 1 and not is_small(space.widths[-1]):
-                return _in_rows(level, stm, exp, names)
-            case exp if isinstance(exp, SegOp):
-                return stm
+                return (_in_rows(level, stm, exp, names),)
             case exp:
-                return replace(stm, exp=map_bodies(lambda inner: rows_to(level, inner, names), exp))
+                return (stm,) if isinstance(exp, SegOp) else None
 
-    return Body(tuple(map(on, body.stms)), body.result)
+    return rewritten(body, on)
 
 
 def _raised(level: Level, stm: Stm, exp: SegMap, body: Body, names: Names) -> Stm:
