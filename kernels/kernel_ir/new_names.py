@@ -21,7 +21,7 @@ class NewNames:
     exact: bool = False
     made: int = 0
 
-    def name(self, base: str, prim: Prim) -> KVar:
+    def name(self, base: str, prim: Prim = Prim.I64) -> KVar:
         """A new variable."""
         self.made += 1
         return KVar(f"{base}.{self.mark}{self.made}", prim)

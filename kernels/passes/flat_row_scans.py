@@ -19,6 +19,7 @@ from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.affine_code import PolyCode
+from ..kernel_ir.new_names import NewNames
 from ..kernel_ir.nodes import BlockScan, For, Kernel, KLet, KLoad, KOp, KStm, KVar, Operand, RowScan, Store
 from ..kernel_ir.traverse import assigned, defined, loaded_arrays, names, rhs_operands, stored_arrays, used_by_operator
 
@@ -27,7 +28,7 @@ ZERO = Const(Prim.I64, 0)
 
 def flat_row_scans(kernel: Kernel) -> Kernel:
     """The kernel with the scans of its rows as one; the same one where it has none."""
-    finder = _Finder(Environment(assigned(kernel.body), divides=True))
+    finder = _Finder(Environment(assigned(kernel.body), divides=True), NewNames("r"))
     body = tuple(new for stm in kernel.body for new in finder.statement(stm))
     return replace(kernel, body=body) if any(isinstance(stm, RowScan) for stm in body) else kernel
 
@@ -42,7 +43,7 @@ class _Finder:
     """`values`: of the variables so far."""
 
     values: Environment
-    counter: int = 0
+    new: NewNames
 
     def statement(self, stm: KStm) -> tuple[KStm, ...]:
         match stm:
@@ -71,8 +72,8 @@ class _Finder:
         for stm in (*before, *scan.body, *scan.after):
             if isinstance(stm, KLet):
                 self.values.note(stm)
-        code = PolyCode(self.values.prims, self.fresh)
-        moved = _Moved(self, loop.index.name, scan, inside | self.values.mutable, self.fresh("t"), code, {})
+        code = PolyCode(self.values.prims, self.new.name)
+        moved = _Moved(self, loop.index.name, scan, inside | self.values.mutable, self.new.name("t"), code, {})
         stms = [moved.statement(stm) for stm in (*before, *scan.body)]
         after = [moved.statement(stm) for stm in scan.after]
         used = used_by_operator(scan.op) | names(*scan.values)
@@ -83,10 +84,6 @@ class _Finder:
         count = code.let(Op.MUL, loop.bound, scan.hi)
         made = RowScan(scan.scanned, moved.index, count, scan.hi, kept, scan.values, scan.op, scan.neutral, kept_after)
         return (*code.out, made)
-
-    def fresh(self, base: str) -> KVar:
-        self.counter += 1
-        return KVar(f"{base}.r{self.counter}", Prim.I64)
 
 
 @dataclass(slots=True)
@@ -128,7 +125,7 @@ class _Moved:
         if pitch != self.finder.values.of(self.scan.hi) or step != constant(1) or not known:
             return index
         if start not in self.found:
-            self.found[start] = self.finder.fresh("at") if start else self.index
+            self.found[start] = self.finder.new.name("at") if start else self.index
         return self.found[start]
 
 

@@ -28,15 +28,14 @@ from ..kernel_ir.nodes import For, KArray, Kernel, KIf, KLet, KLoad, KOp, KStm, 
 from ..kernel_ir.traverse import (
     Stms,
     assigned,
-    children,
     defined,
     loaded_arrays,
     map_rhs,
     names,
     operands,
+    rewritten,
     rhs_operands,
     statements,
-    with_children,
 )
 from .join_rows import joined_apart
 from .peel_boundaries import peel_boundaries, peel_remainders
@@ -52,7 +51,7 @@ Values = tuple[Operand, ...]
 def join_channels(kernel: Kernel) -> Kernel:
     """The kernel with such loops joined; the same one where there are none."""
     joiner = _Joiner(Environment(assigned(kernel.body)), NewNames("c", exact=True))
-    body = joiner.statements(kernel.body)
+    body = rewritten(kernel.body, joiner.statement)
     return replace(kernel, body=body) if joiner.joined else kernel
 
 
@@ -74,23 +73,16 @@ class _Joiner:
     new: NewNames
     joined: int = 0
 
-    def statements(self, stms: Stms) -> Stms:
-        return tuple(new for stm in stms for new in self.statement(stm))
-
-    def statement(self, stm: KStm) -> Iterable[KStm]:
-        match stm:
-            case KLet():
-                self.values.note(stm)
-            case Threads() | kir.PeeledThreads() if stm.index.prim is Prim.I64:
-                found = self.elements(stm)
-                if found is not None:
-                    self.joined += 1
-                    return self.loop(stm, *found)
-                return (stm,)
-            case _:
-                pass
-        lists = children(stm)
-        return (with_children(stm, [self.statements(inner) for inner in lists]),) if lists else (stm,)
+    def statement(self, stm: KStm) -> Iterable[KStm] | None:
+        if isinstance(stm, KLet):
+            self.values.note(stm)
+        if not isinstance(stm, Threads | kir.PeeledThreads) or stm.index.prim is not Prim.I64:
+            return None
+        found = self.elements(stm)
+        if found is None:
+            return (stm,)
+        self.joined += 1
+        return self.loop(stm, *found)
 
     def elements(self, stm: Threads | kir.PeeledThreads) -> tuple[Operand, KVar, Stms] | None:
         """How many elements a point has, the number of one among those of all points, and what makes it; None where
@@ -102,7 +94,7 @@ class _Joiner:
                 if count.prim is not Prim.I64 or (isinstance(count, KVar) and count.name in defined(body)):
                     return None
                 nest = (stm.index, count), (index, count)
-                stms = joined_apart((*lets, *inner), nest, point, self.values, self.fresh)
+                stms = joined_apart((*lets, *inner), nest, point, self.values, self.new.name)
                 return None if stms is None else (count, point, stms)
             case _:
                 try:
@@ -141,9 +133,6 @@ class _Joiner:
             KLet(copy.made(stm.index), KOp(Op.ADD, Prim.I64, (start, k), True)),
         )
         yield For(k, count, (*at, *copy.rewritten(stm.body)))
-
-    def fresh(self, base: str) -> KVar:
-        return self.new.name(base, Prim.I64)
 
 
 # ---- elements of a constant number ------------------------------------------------------------------------------

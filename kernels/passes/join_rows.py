@@ -24,7 +24,7 @@ from ..kernel_ir.affine_code import PolyCode
 from ..kernel_ir.dead_code import needed
 from ..kernel_ir.new_names import NewNames
 from ..kernel_ir.nodes import For, KArray, Kernel, KIf, KLet, KLoad, KStm, KVar, Operand, Space, Store, Threads
-from ..kernel_ir.traverse import Stms, assigned, children, defined, names, rewritten, statements, with_children
+from ..kernel_ir.traverse import Stms, assigned, defined, names, rewritten, statements
 
 Nest = tuple[tuple[KVar, Operand], ...]
 """Indices with how many they are, from the outermost one."""
@@ -37,7 +37,7 @@ def join_rows(kernel: Kernel) -> Kernel:
     if not any(isinstance(stm, For) for stm in statements(kernel.body)):
         return kernel
     joiner = _Joiner(Environment(assigned(kernel.body)), NewNames("j", exact=True))
-    body = joiner.statements(kernel.body)
+    body = rewritten(kernel.body, joiner.statement)
     return replace(kernel, body=body) if joiner.new.made else kernel
 
 
@@ -132,30 +132,19 @@ class _Joiner:
     values: Environment
     new: NewNames
 
-    def statements(self, stms: Stms) -> Stms:
-        return tuple(new for stm in stms for new in self.statement(stm))
-
-    def statement(self, stm: KStm) -> tuple[KStm, ...]:
-        match stm:
-            case KLet():
-                self.values.note(stm)
-            case For():
-                nest, body = _nest(stm)
-                points = self.points(nest, body) if body else None
-                if points is not None:
-                    return points
-            case _:
-                pass
-        lists = children(stm)
-        return (with_children(stm, [self.statements(inner) for inner in lists]),) if lists else (stm,)
+    def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
+        if isinstance(stm, KLet):
+            self.values.note(stm)
+        nest, body = _nest(stm) if isinstance(stm, For) else ((), ())
+        return self.points(nest, body) if body else None
 
     def points(self, nest: Nest, body: Stms) -> tuple[KStm, ...] | None:
         """A nest as one loop over threads."""
         inside = names(*(index for index, _ in nest)) | defined(body)
         if any(names(width) & inside or width.prim is not Prim.I64 for _, width in nest):
             return None
-        point = self.fresh("t")
-        found = joined_apart(body, nest, point, self.values, self.fresh)
+        point = self.new.name("t")
+        found = joined_apart(body, nest, point, self.values, self.new.name)
         if found is None:
             return None
         out: list[KStm] = []
@@ -167,9 +156,6 @@ class _Joiner:
     def natural(self, out: list[KStm], width: Operand) -> Operand:
         """A number of indices that is not negative."""
         return width if isinstance(width, Const) and width.value >= 0 else self.new.let(out, Op.MAX, width, i64(0))
-
-    def fresh(self, base: str) -> KVar:
-        return self.new.name(base, Prim.I64)
 
 
 def _nest(stm: KStm) -> tuple[Nest, Stms]:

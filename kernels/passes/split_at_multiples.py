@@ -23,7 +23,8 @@ from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.affine_code import PolyCode
-from ..kernel_ir.nodes import KConvert, Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
+from ..kernel_ir.new_names import NewNames
+from ..kernel_ir.nodes import KConvert, Kernel, KIf, KLet, KOp, KStm, Operand, Threads
 from ..kernel_ir.traverse import Renamed, assigned, bound, bound_inside, defined, loaded_arrays, rewritten, statements
 from .hoist_invariants import divided
 from .peel_boundaries import MOST, is_plain
@@ -46,9 +47,9 @@ Pair = tuple[Operand, Operand]
 
 def split_at_multiples(kernel: Kernel) -> Kernel:
     """The kernel with its thread loops in pieces where that removes divisions; the same one where there are none."""
-    splitter = _Splitter(assigned(kernel.body), prims_of(kernel), Environment(divides=True), "s")
+    splitter = _Splitter(assigned(kernel.body), prims_of(kernel), Environment(divides=True), NewNames("s"))
     body = rewritten(kernel.body, splitter.statement)
-    return replace(kernel, body=body) if splitter.made else kernel
+    return replace(kernel, body=body) if splitter.new.made else kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,12 @@ Cuts = dict[str, _Cut]
 @dataclass(slots=True)
 class LoopSplitter:
     """A rewriting of the loops over threads of a kernel. `mutable`: variables that are assigned; `prims`: the types of
-    all; `values`: what is known of them; `mark` is in the names made, which `made` counts."""
+    all; `values`: what is known of them."""
 
     mutable: frozenset[str]
     prims: Mapping[str, Prim]
     values: Environment
-    mark: str
-    made: int = 0
+    new: NewNames
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         """What a statement becomes; None: what it is, with the statements inside rewritten."""
@@ -88,15 +88,10 @@ class LoopSplitter:
         """What a loop over threads becomes."""
         raise NotImplementedError
 
-    def name(self, base: str, prim: Prim) -> KVar:
-        """A new variable."""
-        self.made += 1
-        return KVar(f"{base}.{self.mark}{self.made}", prim)
-
     def all_hold(self, code: PolyCode, within: Iterable[tuple[Operand, Operand]], good: Operand) -> Operand:
         """Whether `good` holds, and x <= y for all of these."""
         for x, y in within:
-            holds, both = self.name("holds", Prim.BOOL), self.name("good", Prim.BOOL)
+            holds, both = self.new.name("holds", Prim.BOOL), self.new.name("good", Prim.BOOL)
             code.out.append(KLet(holds, KOp(Op.LE, Prim.I64, (x, y))))
             code.out.append(KLet(both, KOp(Op.AND, Prim.BOOL, (good, holds))))
             good = both
@@ -114,7 +109,7 @@ class _Splitter(LoopSplitter):
         cuts = tuple(dict.fromkeys(found.values()))
         if not cuts or len(cuts) > MOST_CUTS:
             return (stm,)
-        code = PolyCode(self.prims, lambda base: self.name(base, Prim.I64))
+        code = PolyCode(self.prims, self.new.name)
         shifts = [code.value(cut.shift) for cut in cuts]
         good = self.guard(code, stm, cuts, shifts)
         pieces = _Pieces(self, stm, found, cuts, tuple(shifts)).nest(0, stm.lo, stm.hi, ())
@@ -180,19 +175,19 @@ class _Pieces:
             body = rewritten(self.stm.body, lambda one: self.simpler(one, by_cut, decided))
             return [replace(self.stm, lo=lo, hi=hi, body=body)]
         cut, shift = self.cuts[k], self.shifts[k]
-        before = PolyCode(self.names.prims, lambda base: self.names.name(base, Prim.I64))
+        before = PolyCode(self.names.prims, self.names.new.name)
         if cut.long:
             place = before.let(Op.SUB, before.let(Op.ADD, cut.by, i64(cut.late or 0)), shift)
             early = self.nest(k + 1, lo, before.let(Op.MIN, hi, place), (*known, (FALSE, FALSE)))
             late = self.nest(k + 1, before.let(Op.MAX, lo, place), hi, (*known, (TRUE, TRUE)))
-            renamed = Renamed(f".{self.names.name('late', Prim.I64).name}", {})
+            renamed = Renamed(f".{self.names.new.name('late', Prim.I64).name}", {})
             return [*before.out, *early, *renamed.rewritten(late)]
-        code = PolyCode(self.names.prims, lambda base: self.names.name(base, Prim.I64))
-        piece = self.names.name("piece", Prim.I64)
+        code = PolyCode(self.names.prims, self.names.new.name)
+        piece = self.names.new.name("piece", Prim.I64)
         if cut.late is None:
-            first = divided(before.let(Op.ADD, lo, shift), cut.by, before.out, self.names.name)
+            first = divided(before.let(Op.ADD, lo, shift), cut.by, before.out, self.names.new.name)
             last = divided(
-                before.let(Op.ADD, before.let(Op.SUB, hi, i64(1)), shift), cut.by, before.out, self.names.name
+                before.let(Op.ADD, before.let(Op.SUB, hi, i64(1)), shift), cut.by, before.out, self.names.new.name
             )
             count: Operand = before.let(Op.ADD, before.let(Op.SUB, last, first), i64(1))
             quotient = code.let(Op.ADD, first, piece)
@@ -201,11 +196,11 @@ class _Pieces:
             a, b = code.let(Op.MAX, lo, start), code.let(Op.MIN, hi, code.let(Op.ADD, start, cut.by))
             pair: Pair = (quotient, multiple)
         else:
-            count, reached = i64(2), self.names.name("reached", Prim.BOOL)
+            count, reached = i64(2), self.names.new.name("reached", Prim.BOOL)
             place = before.let(Op.SUB, before.let(Op.ADD, cut.by, i64(cut.late)), shift)
             late, early = before.let(Op.MAX, lo, place), before.let(Op.MIN, hi, place)
             code.out.append(KLet(reached, KOp(Op.EQ, Prim.I64, (piece, i64(1)))))
-            a, b = self.names.name("t", Prim.I64), self.names.name("t", Prim.I64)
+            a, b = self.names.new.name("t", Prim.I64), self.names.new.name("t", Prim.I64)
             code.out.append(KLet(a, KOp(Op.SELECT, Prim.I64, (reached, late, lo))))
             code.out.append(KLet(b, KOp(Op.SELECT, Prim.I64, (reached, hi, early))))
             pair = (reached, reached)

@@ -25,6 +25,7 @@ from ...ir.scalar import constant as constant_of
 from ...ir.types import Const, Prim, i64
 from ..kernel_ir.affine import Environment, Poly, as_constant
 from ..kernel_ir.affine_code import PolyCode
+from ..kernel_ir.new_names import NewNames
 from ..kernel_ir.nodes import BoundsCheck, For, Kernel, KIf, KLet, KLoad, KOp, KStm, KVar, Operand, Store, Threads
 from ..kernel_ir.traverse import (
     Renamed,
@@ -56,9 +57,9 @@ def split_residues(kernel: Kernel) -> Kernel:
     """The kernel with the elements of a quotient side by side; the same one where no index is divided."""
     if not any(_divisor(stm) for stm in statements(kernel.body)):
         return kernel
-    parts = _Parts(assigned(kernel.body), prims_of(kernel), Environment(), "p")
+    parts = _Parts(assigned(kernel.body), prims_of(kernel), Environment(), NewNames("p"))
     body = rewritten(kernel.body, parts.statement)
-    return replace(kernel, body=body) if parts.made else kernel
+    return replace(kernel, body=body) if parts.new.made else kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +117,15 @@ class _Parts(LoopSplitter):
             or any(parts % one.by for one in found.values())
         ):
             return (stm,)
-        code = PolyCode(self.prims, lambda base: self.name(base, Prim.I64))
+        code = PolyCode(self.prims, self.new.name)
         shift = code.value(first)
         lowest = max((-(near[var] // one.factor) for var, one in found.items() if one.signed), default=-FAR // times)
         good = self.guard(code, stm, shift, parts, lowest, FAR // times)
-        cut = PolyCode(self.prims, lambda base: self.name(base, Prim.I64))
+        cut = PolyCode(self.prims, self.new.name)
         low = cut.let(Op.DIV, cut.let(Op.ADD, cut.let(Op.ADD, stm.lo, shift), i64(parts - 1)), i64(parts))
         high = cut.let(Op.DIV, cut.let(Op.ADD, stm.hi, shift), i64(parts))
         begin, end = (cut.let(Op.SUB, cut.let(Op.MUL, x, i64(parts)), shift) for x in (low, high))
-        q = self.name("part", Prim.I64)
+        q = self.new.name("part", Prim.I64)
         body = self.copies(stm, found, near, q, shift, parts)
         pieces = (*cut.out, Threads(q, low, high, body), *self.ends(stm, begin, end))
         return (*code.out, KIf(good, pieces, (stm,)))
@@ -179,7 +180,7 @@ class _Parts(LoopSplitter):
         parts: int,
     ) -> tuple[KStm, ...]:
         """The body for each remainder, the copies in step."""
-        code = PolyCode(self.prims, lambda base: self.name(base, Prim.I64))
+        code = PolyCode(self.prims, self.new.name)
         start = code.let(Op.SUB, code.let(Op.MUL, q, i64(parts)), shift)
         quotients = dict[tuple[int, int], Operand]()
         copies: list[_Copy] = []
@@ -193,19 +194,19 @@ class _Parts(LoopSplitter):
                     if key not in quotients:
                         quotients[key] = code.let(Op.ADD, code.let(Op.MUL, q, i64(key[0])), i64(whole))
                     known[var] = quotients[key]
-            copies.append(_Copy(Renamed(f".{self.name('of', Prim.I64).name}", known), frozenset(found)))
+            copies.append(_Copy(Renamed(f".{self.new.name('of', Prim.I64).name}", known), frozenset(found)))
         body = [new for one in stm.body for copy in copies for new in copy.statement(one)]
         return (*code.out, *in_order(body))
 
     def ends(self, stm: Threads, begin: Operand, end: Operand) -> Iterator[KStm]:
         """What is before the first whole quotient and behind the last, one by one."""
-        code = PolyCode(self.prims, lambda base: self.name(base, Prim.I64))
+        code = PolyCode(self.prims, self.new.name)
         before = code.let(Op.SUB, begin, stm.lo)
         count = code.let(Op.ADD, before, code.let(Op.SUB, stm.hi, end))
         late = code.let(Op.SUB, end, before)
         yield from code.out
-        k, first, start = self.name("end", Prim.I64), self.name("first", Prim.BOOL), self.name("start", Prim.I64)
-        renamed = Renamed(f".{self.name('at', Prim.I64).name}", {})
+        k, first, start = self.new.name("end"), self.new.name("first", Prim.BOOL), self.new.name("start")
+        renamed = Renamed(f".{self.new.name('at', Prim.I64).name}", {})
         at = KLet(renamed.made(stm.index), KOp(Op.ADD, Prim.I64, (start, k), True))
         choice = KLet(first, KOp(Op.LT, Prim.I64, (k, before)))
         chosen = KLet(start, KOp(Op.SELECT, Prim.I64, (first, stm.lo, late)))

@@ -28,6 +28,7 @@ from ..analysis.uniformity import Affine, Facts, find_facts
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.affine_code import PolyCode
+from ..kernel_ir.new_names import NewNames
 from ..kernel_ir.nodes import (
     COLUMNS,
     For,
@@ -122,7 +123,7 @@ class _Tiler:
     values: Environment
     columns: int
     tiled: set[str | KArray] = field(default_factory=set)
-    counter: int = 0
+    new: NewNames = field(default_factory=lambda: NewNames(""))
 
     def statements(self, stms: Iterable[KStm], thread: KVar | None) -> tuple[KStm, ...]:
         return tuple(new for stm in stms for new in self.statement(stm, thread))
@@ -182,13 +183,9 @@ class _Tiler:
         plan.find(body)
         return plan.emitted(body) if plan.loads or plan.stores else (whole,)
 
-    def fresh(self, base: str, prim: Prim = Prim.I64) -> KVar:
-        self.counter += 1
-        return KVar(f"{base}.{self.counter}", prim)
-
     def tile(self, prim: Prim) -> KArray:
-        self.counter += 1
-        return KArray(f"tile.{self.counter}", prim, Space.PRIVATE)
+        self.new.made += 1
+        return KArray(f"tile.{self.new.made}", prim, Space.PRIVATE)
 
 
 @dataclass(slots=True)
@@ -232,20 +229,20 @@ class _Plan:
 
     def emitted(self, body: tuple[KStm, ...]) -> tuple[KStm, ...]:
         tiler, bound, size = self.tiler, self.stm.bound, Const(Prim.I64, self.tiler.columns)
-        code = PolyCode(tiler.values.prims, tiler.fresh)
+        code = PolyCode(tiler.values.prims, tiler.new.name)
         tiles = [*self.loads.values(), *(tile for _, tile in self.stores.values())]
         code.out += [kir.Alloc(tile, size) for tile in tiles]
         rows = {row: (code.value(row.start), code.value(row.pitch)) for row in self.rows()}
         more = code.let(Op.ADD, bound, Const(Prim.I64, tiler.columns - 1))
         count = code.let(Op.QUOT, more, size)
         before, code.out = code.out, []
-        number = tiler.fresh("tile")
+        number = tiler.new.name("tile")
         first = code.let(Op.MUL, number, size)
         here = code.let(Op.MIN, code.let(Op.SUB, bound, first), size)
         starts = {row: code.let(Op.ADD, start, first) for row, (start, _) in rows.items()}
         for (array, row), tile in self.loads.items():
             code.out.append(LoadTile(tile, array, starts[row], self.thread, rows[row][1], here))
-        step = tiler.fresh("k")
+        step = tiler.new.name("k")
         own = KLet(self.stm.index, KOp(Op.ADD, Prim.I64, (first, step), True))
         code.out.append(For(step, here, (own, *(self.moved(s, step) for s in body))))
         for array, (row, tile) in self.stores.items():
