@@ -12,7 +12,7 @@ from ..source.declarations import ValDec
 from ..source.types import BOOL, I64, Scheme, Size, SizeVar, TFun, TPrim, TVar, Ty
 from .errors import bound_twice, fault
 from .exhaustiveness import MATCH, PATTERN
-from .patterns import Bound, bind_pattern, check_spoken, consumed_parts, function_type, hidden_names
+from .patterns import Bound, bind_pattern, check_spoken, function_type, hidden_names
 from .recursion import bind_itself, binds_itself, check_itself
 from .size_expressions import binds_names, hide, size_of
 from .state import Work
@@ -23,7 +23,6 @@ from .type_expressions import (
     bind_type_param,
     check_type_params,
     resolve_type,
-    unique_parts,
 )
 
 SHORT_CIRCUITS = ("&&", "||")
@@ -56,17 +55,15 @@ def infer_definition(work: Work, dec: ValDec | s.LetFun) -> Defined:
     params = [bind_type_param(work, p) for p in dec.tparams]
     bound = Bound({p.name: p.loc for p in dec.tparams if p.kind is TypeParamKind.SIZE})
     doms = [bind_pattern(work, p, None, bound, Anonymous.FREE) for p in dec.params]
-    consumes = [consumed_parts(p) for p in dec.params]
     if isinstance(dec, ValDec) and binds_itself(work, dec, {*bound.names}):
         own = [p for p in params if isinstance(p, SizeVar)]
-        itself = bind_itself(work, dec, doms, consumes, own, mark)
+        itself = bind_itself(work, dec, doms, own, mark)
         cod = _result(work, dec)
         check_itself(work, dec, doms, itself, cod)
     else:
         cod = _result(work, dec)
     work.scope.leave(scope_mark)
-    fresh = unique_parts(dec.ret) if dec.ret is not None else ()
-    ty = function_type(work, dec.params, doms, cod, consumes, fresh, mark, (dec.id, dec.body.loc))
+    ty = function_type(work, dec, doms, cod, mark)
     _check_parameters(work, dec, params, ty, mark)
     work.solver.function, work.owner = outer, owner
     work.defining.pop()
@@ -240,9 +237,7 @@ def infer_lambda(work: Work, exp: s.Lambda) -> Ty:
         check_covers(work, dom, (pat,), pat)
     cod = _result(work, exp)
     work.scope.leave(scope_mark)
-    fresh = unique_parts(exp.ret) if exp.ret is not None else ()
-    consumes = [consumed_parts(p) for p in exp.params]
-    ty = function_type(work, exp.params, doms, cod, consumes, fresh, mark, (exp.id, exp.body.loc))
+    ty = function_type(work, exp, doms, cod, mark)
     work.solver.function = outer
     return work.record(exp.id, ty)
 

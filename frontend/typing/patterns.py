@@ -8,6 +8,7 @@ from ...ir.errors import Label, Loc
 from ...ir.records import dataclass
 from ..source import syntax as s
 from ..source.atoms import PLit, PVar, PWild
+from ..source.declarations import ValDec
 from ..source.names import leaves
 from ..source.types import Paths, Size, SizeVar, TFun, TRecord, Ty, field_key, record
 from .constraints import needs_constructor
@@ -93,28 +94,20 @@ def _constructor(work: Work, pat: s.PConstr, expected: Ty | None, bound: Bound, 
     return work.record(pat.id, whole)
 
 
-def function_type(
-    work: Work,
-    params: tuple[s.Pat, ...],
-    doms: list[Ty],
-    cod: Ty,
-    consumes: list[Paths],
-    fresh: Paths,
-    mark: int,
-    at: tuple[int, Loc],
-) -> Ty:
+def function_type(work: Work, dec: ValDec | s.LetFun | s.Lambda, doms: list[Ty], cod: Ty, mark: int) -> Ty:
     """`p1 -> .. -> cod`. A parameter that is a plain name may be spoken of by the sizes after it; what else the body
     brought forth since `mark` merely exists, and is chosen by the function."""
-    plain = {var.id for p in params if (var := _plain(p)) is not None}
-    hidden = hidden_names(params)
-    ty = hide(work, cod, set(hidden), {}, *at)
+    plain = {var.id for p in dec.params if (var := _plain(p)) is not None}
+    hidden = hidden_names(dec.params)
+    ty = hide(work, cod, set(hidden), {}, dec.id, dec.body.loc)
     spoken = _spoken(work, ty)
-    for pat, dom in zip(reversed(params), reversed(doms)):
+    for pat, dom in zip(reversed(dec.params), reversed(doms)):
         names = _spoken(work, dom)
         check_spoken(names, hidden, pat.loc, "parameter")
         spoken |= names
-    for param, dom, takes in zip(reversed(params), reversed(doms), reversed(consumes)):
-        var = _plain(param)
+    fresh = unique_parts(dec.ret) if dec.ret is not None else ()
+    for param, dom in zip(reversed(dec.params), reversed(doms)):
+        var, takes = _plain(param), consumed_parts(param)
         name, node = (var.name, var.id) if var is not None and var.id in spoken else (None, -1)
         ty = TFun(name, dom, ty, bool(takes), bool(fresh), (), node, takes, fresh)
         fresh = ()

@@ -13,12 +13,12 @@ from ..source import syntax as s
 from ..source.atoms import Ident, PVar, TypeParamKind
 from ..source.declarations import ValDec
 from ..source.names import names_in, nodes
-from ..source.types import Paths, Scheme, SizeVar, TArray, TFun, TVar, Ty
+from ..source.types import Scheme, SizeVar, TArray, TFun, TVar, Ty
 from .errors import fault
-from .patterns import Bound, bind_pattern, consumed_parts, function_type
+from .patterns import Bound, bind_pattern, function_type
 from .scope import Binding
 from .state import Work
-from .type_expressions import LIFTED, Anonymous, bind_type_param, resolve_type, unique_parts
+from .type_expressions import LIFTED, Anonymous, bind_type_param, resolve_type
 
 
 def binds_itself(work: Work, dec: ValDec | s.LetFun, taken: set[str]) -> bool:
@@ -27,11 +27,10 @@ def binds_itself(work: Work, dec: ValDec | s.LetFun, taken: set[str]) -> bool:
     return is_function and dec.id not in work.of_outer and dec.name not in taken and (dec.name,) in names_in(dec.body)
 
 
-def bind_itself(work: Work, dec: ValDec, doms: list[Ty], consumes: list[Paths], sizes: list[SizeVar], mark: int) -> Ty:
+def bind_itself(work: Work, dec: ValDec, doms: list[Ty], sizes: list[SizeVar], mark: int) -> Ty:
     """Bring the function into scope for its body; gives the type of its result, unknown if it is not declared."""
     cod = work.solver.unknown() if dec.ret is None else resolve_type(work, dec.ret, Anonymous.EXISTS)
-    fresh = unique_parts(dec.ret) if dec.ret is not None else ()
-    ty = function_type(work, dec.params, doms, cod, consumes, fresh, mark, (dec.id, dec.body.loc))
+    ty = function_type(work, dec, doms, cod, mark)
     scheme = Scheme((), tuple(dict.fromkeys((*sizes, *_own_sizes(work, ty, mark)))), ty)
     work.scope.bind_value(dec.name, _binding(dec, scheme, frozenset()))
     return cod
@@ -141,8 +140,7 @@ def _declared_type(work: Work, dec: ValDec) -> tuple[Ty, list[TVar | SizeVar]]:
     doms = [bind_pattern(work, p, None, bound, Anonymous.FREE) for p in dec.params]
     cod = resolve_type(work, dec.ret, Anonymous.EXISTS)
     work.scope.leave(scope_mark)
-    consumes, fresh = [consumed_parts(p) for p in dec.params], unique_parts(dec.ret)
-    ty = function_type(work, dec.params, doms, cod, consumes, fresh, mark, (dec.id, dec.body.loc))
+    ty = function_type(work, dec, doms, cod, mark)
     solver.function, work.owner = outer, owner
     return ty, [*params, *_own_sizes(work, ty, mark)]
 
