@@ -7,7 +7,7 @@ operators allow it; the rest stays in the thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ...ir.core import Apply, Body, Exp, ForLoop, Hist, If, Lambda, Loop, Reduction, Scatter, Screma, Stm
 from ...ir.traverse import all_exps, bodies, consumed_by, free_in_lambda, free_in_stm, names_in_types
@@ -49,30 +49,34 @@ def _is_invariant_stm(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     return not any(name in varies or flow.is_variant(name) for name in free_in_stm(stm))
 
 
+def _variance(flow: Flow, varies: set[Name]) -> Callable[[Atom], bool]:
+    """Whether an atom varies over the nest, where these names do too."""
+    return lambda atom: isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name))
+
+
 def exploitable_stm(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     """As `exploitable`, for one statement."""
     if is_sequential(stm):
         return False
 
-    def invariant(atom: Atom) -> bool:
-        return not (isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name)))
+    variant = _variance(flow, varies)
 
     def regular() -> bool:
-        return not own_sizes(stm.pat) and all(invariant(Var(name)) for name in names_in_types(p.type for p in stm.pat))
+        return not own_sizes(stm.pat) and not any(map(variant, map(Var, names_in_types(p.type for p in stm.pat))))
 
     match stm.exp:
         case Screma(width, _, f, _, _) | Hist(width, _, f, _, _, _) | Scatter(width, _, f, _, _):
-            if not (invariant(width) and regular()):
+            if variant(width) or not regular():
                 return False
             return counts(flow, width) or _exploitable_lambda(flow, f, varies)
         case Loop(params, _, ForLoop(index, bound, _), body):
             inner = {p.name for p in params}
             sizes_stay = all(
-                name not in inner and invariant(Var(name)) for name in names_in_types(p.type for p in params)
+                name not in inner and not variant(Var(name)) for name in names_in_types(p.type for p in params)
             )
-            return invariant(bound) and sizes_stay and _exploitable(flow, body, varies | inner | {index})
+            return not variant(bound) and sizes_stay and _exploitable(flow, body, varies | inner | {index})
         case If(cond, then, orelse):
-            if not (invariant(cond) and regular()):
+            if variant(cond) or not regular():
                 return False
             return _exploitable(flow, then, set(varies)) or _exploitable(flow, orelse, set(varies))
         case Apply():
@@ -111,9 +115,7 @@ def gives_varying_rows(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
         case _:
             return False
 
-    def variant(atom: Atom) -> bool:
-        return isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name))
-
+    variant = _variance(flow, varies)
     shapes = [t.shape for t in f.ret[values:]]
     if not (scans or reds) and variant(width):
         return False
@@ -130,7 +132,7 @@ def works_on_varying_rows(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
             return False
     inner = [stms[0].exp for stms in bodies_ if len(stms) == 1]
     widths = [exp.width for exp in inner if isinstance(exp, Screma) and is_plain_map(exp)]
-    return any(isinstance(w, Var) and (w.name in varies or flow.is_variant(w.name)) for w in widths)
+    return any(map(_variance(flow, varies), widths))
 
 
 def _is_flat(flow: Flow, op: Reduction, is_scan: bool) -> bool:
@@ -156,9 +158,7 @@ def writes_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     if not may_be_flattened(flow, stm):
         return False
 
-    def variant(atom: Atom) -> bool:
-        return isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name))
-
+    variant = _variance(flow, varies)
     if not variant(width) or any(variant(Var(name)) for name in names_in_types(f.ret)):
         return False
     op = stm.exp.op if isinstance(stm.exp, Hist) else None
@@ -184,19 +184,17 @@ def branches_vary(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
         case _:
             return False
 
-    def invariant(atom: Atom) -> bool:
-        return not (isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name)))
-
+    variant = _variance(flow, varies)
     own = set(map(Var, own_sizes(stm.pat)))
 
     def regular(sizes: Iterable[Atom]) -> bool:
-        return all(size not in own and invariant(size) for size in sizes)
+        return all(size not in own and not variant(size) for size in sizes)
 
     if not all(regular(p.type.shape[1:]) for p in stm.pat):
         return False
     if not all(regular(p.type.shape[:1]) for p in stm.pat) and (own or not _writes(stm.exp)):
         return True
-    if invariant(cond):
+    if not variant(cond):
         return False
     return _exploitable(flow, then, set(varies)) or _exploitable(flow, orelse, set(varies))
 
@@ -214,9 +212,7 @@ def loop_varies(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
         case _:
             return False
 
-    def variant(atom: Atom) -> bool:
-        return isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name))
-
+    variant = _variance(flow, varies)
     sizes = set(map(Var, own_sizes(params)))
     if any(variant(size) or size in sizes for p in params for size in p.type.shape[1:]):
         return False
