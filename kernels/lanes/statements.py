@@ -82,7 +82,7 @@ from .prefetch import rows_of_a_loop
 from .repeated_ends import may_repeat, walks
 from .row_scans import row_scan
 from .runs import joined
-from .tiles import load_tile, store_tile
+from .tiles import move_tile
 from .uniform_division import by_uniform
 from .values import (
     Lanes,
@@ -169,10 +169,8 @@ def statement(e: Lanes, stm: KStm) -> None:
             row_scan(e, stm, statements)
         case Atomic():
             atomic(e, stm)
-        case LoadTile():
-            load_tile(e, stm)
-        case StoreTile():
-            store_tile(e, stm)
+        case LoadTile() | StoreTile():
+            move_tile(e, stm)
         case StoreSome():
             store_some(e, stm)
         case Fence() | Note():

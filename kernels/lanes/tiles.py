@@ -27,31 +27,21 @@ LONG = 256
 """Elements of a row from which on the next columns are fetched, not the next rows."""
 
 
-def load_tile(e: Lanes, stm: LoadTile) -> None:
-    """Rows of a matrix into an array of each lane: transposed in registers by a function of the module, or, where lanes
-    are off, gathered column by column."""
-    prim = stm.tile.prim
+def move_tile(e: Lanes, stm: LoadTile | StoreTile) -> None:
+    """Rows of a matrix into an array of each lane, or, into `count` columns of each row, the way back: transposed in
+    registers by a function of the module, or, where lanes are off, gathered or scattered column by column."""
+    prim, loads = stm.tile.prim, isinstance(stm, LoadTile)
     if e.mask is None:
-        _move(e, stm, _helper(e, stm, "load", _load, _load_dense))
+        way = ("load", _load, _load_dense) if loads else ("store", _store, _store_dense)
+        _move(e, stm, _helper(e, stm, *way))
         return
     t, (mask,) = vector(memory_type(prim), e.width), e.mask
 
     def column(pointers: str, place: str) -> None:
-        e.code.do(f"store {t} {gather(e, prim, pointers, mask)}, ptr {place}, align {prim.bytes}")
-
-    _columns(e, stm, column)
-
-
-def store_tile(e: Lanes, stm: StoreTile) -> None:
-    """The way back, into `count` columns of each row; where lanes are off, scattered column by column."""
-    prim = stm.tile.prim
-    if e.mask is None:
-        _move(e, stm, _helper(e, stm, "store", _store, _store_dense))
-        return
-    t, (mask,) = vector(memory_type(prim), e.width), e.mask
-
-    def column(pointers: str, place: str) -> None:
-        scatter(e, prim, pointers, e.code.op(f"load {t}, ptr {place}, align {prim.bytes}"), mask)
+        if loads:
+            e.code.do(f"store {t} {gather(e, prim, pointers, mask)}, ptr {place}, align {prim.bytes}")
+        else:
+            scatter(e, prim, pointers, e.code.op(f"load {t}, ptr {place}, align {prim.bytes}"), mask)
 
     _columns(e, stm, column)
 
