@@ -1,7 +1,7 @@
 """From the text of a `.soac` file to its syntax tree.
 
     parse_module     text ⟶ Module; on a fault one diagnostic
-                     (E0101 syntax, E0102 characters, E0103 depth, E0104 literals)
+                     (E0002 halves of characters, E0101 syntax, E0102 characters, E0103 depth, E0104 literals)
 
 `grammar.lark` is the grammar. Lark's LALR(1) parser (`tables.py`) calls `declarations.Builder` for every phrase that is
 complete.
@@ -17,6 +17,7 @@ from lark import UnexpectedInput
 
 from ...ir.errors import CompileError
 from ..source.declarations import Dec, Module
+from ..source.text import check_characters
 from .declarations import Builder
 from .depth import check_brackets, check_depth
 from .errors import diagnose
@@ -25,6 +26,7 @@ from .tables import load_parser
 
 def parse_module(text: str, file: str, first_id: int = 0) -> Module:
     """The module in `text`; its node ids count from `first_id`."""
+    check_characters(text, file)
     check_brackets(text, file)
     decs, next_id = _parser().run(text, file, first_id)
     check_depth(decs)

@@ -26,6 +26,16 @@ def decode_source(data: bytes, file: str) -> str:
     return text
 
 
+def check_characters(text: str, file: str) -> None:
+    """Raises CompileError E0002 for halves of characters, which Python makes of bytes that are no UTF-8."""
+    try:
+        if not text.isascii():
+            text.encode("utf-8")
+    except UnicodeEncodeError as fault:
+        line, col = place(text, fault.start)
+        raise _unreadable(file, Loc(file, line, col, line, col + 1), f"not UTF-8 at {line}:{col}") from None
+
+
 def _byte_loc(data: bytes, file: str, offset: int) -> Loc:
     line, col = place(data, offset)
     return Loc(file, line, col, line, col + 1)

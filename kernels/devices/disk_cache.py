@@ -40,10 +40,10 @@ class Cache:
 
 
 def key_of(*parts: bytes | str) -> str:
-    """The name of an entry: a hash of all parts, each with its length."""
+    """The name of an entry: a hash of all parts, each with its length. Names of files may be no UTF-8."""
     digest = hashlib.sha256()
     for part in parts:
-        data = part.encode() if isinstance(part, str) else part
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()

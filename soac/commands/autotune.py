@@ -315,7 +315,7 @@ class Tuner:
             for _, _, drawn in self.sections.values():
                 write_pictures(self.asked.plot, drawn)
         if self.asked.html is not None:
-            write_file(self.asked.html, page(f"Tuning of {self.file.name}", self.sections).encode())
+            write_file(self.asked.html, page(f"Tuning of {self.file.name}", self.sections).encode("utf-8", "replace"))
 
     def write(self, path: Path, kept: Mapping[str, int]) -> None:
         """The tuning file: what was found, and what an older file says of other entries."""

@@ -46,7 +46,7 @@ def write_report(
     with waiting(f"running and tracing {file}"):
         found = report_of(Asked(file, settings, entries, given, seconds, traced), plan, views)
     if out.html is not None:
-        write_out(out.html, page_of(found).encode())
+        write_out(out.html, page_of(found).encode("utf-8", "replace"))
         click.echo(f"wrote {out.html}", err=out.as_json)
     if out.as_json:
         click.echo(json.dumps(found, indent=1))

@@ -32,10 +32,10 @@ def command(files: tuple[Path, ...], output: Path | None, allow_outside: bool) -
         require_entries(source.prog, str(file))
         show_diagnostics(source.warnings)
         functions = [fun for fun in source.prog.functions if fun.entry is not None]
-        text = stub_text(file.name, functions, source.interface.docs, source.interface.types)
+        text = stub_text(click.format_filename(file.name), functions, source.interface.docs, source.interface.types)
         target = output or file.with_suffix(".pyi")
         if str(target) == "-":
             click.echo(text, nl=False)
         else:
             write_out(target, text.encode())
-            click.echo(f"wrote {target}")
+            click.echo(f"wrote {click.format_filename(target)}")

@@ -528,6 +528,13 @@ def test_brackets_in_comments_and_strings_do_not_nest() -> None:
 # ---- files
 
 
+@pytest.mark.parametrize("text", ["-- \ud800", 'def x = "\udcff"'])
+def test_halves_of_characters(text: str) -> None:
+    with pytest.raises(CompileError, match=r"`t\.soac` is not UTF-8 at 2:") as caught:
+        parse_module("def é = 1\n" + text, "t.soac")
+    assert caught.value.diagnostics[0].code == "E0002"
+
+
 def test_decode_source() -> None:
     assert decode_source(b"\xef\xbb\xbfdef x = 1", "t.soac") == "def x = 1"
     for data, message in [

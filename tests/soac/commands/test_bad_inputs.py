@@ -106,6 +106,19 @@ def test_no_text(command: Command, tmp_path: Path, data: bytes) -> None:
     assert "E0002" in outcome.err
 
 
+@pytest.mark.parametrize(
+    "args", [("check",), ("run",), ("stubs",), ("explain", "--html", "a.html")], ids=lambda args: args[0]
+)
+def test_a_name_that_is_no_text(command: Command, tmp_path: Path, args: tuple[str, ...]) -> None:
+    name = os.fsdecode(b"a\xff.soac")
+    try:
+        (tmp_path / name).write_text(SUM)
+    except OSError:
+        pytest.skip("names of files are text here")
+    outcome = command(*args, name, *(["[1, 2]"] if args == ("run",) else []))
+    assert (outcome.code, outcome.err) == (0, ""), outcome.err
+
+
 def test_caret_stands_under_a_tabbed_line(command: Command, tmp_path: Path) -> None:
     (tmp_path / "a.soac").write_text("def main (xs: []i32) =\n\tlenght xs\n")
     lines = command("check", "a.soac").err.splitlines()
