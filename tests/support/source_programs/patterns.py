@@ -55,8 +55,11 @@ def bind(st: State, pat: s.Pat, value: Value, env: Env, unbound: set[str]) -> bo
 
 
 def refine(st: State, type: Any, value: Value, env: Env, unbound: set[str]) -> None:
-    """Binds the sizes that a type names, checks the others, and tells empty arrays what their rows would be."""
+    """Binds the sizes that a type names, checks the others, and tells empty arrays what their rows would be.
+    Of a row that there is not an element may be unknown."""
     match type:
+        case s.TEArray() if value is None:
+            pass
         case s.TEArray(wanted, elem):
             _refine_size(st, wanted, value, env, unbound)
             if value:
