@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from ...ir.errors import IRError
 from ...ir.ops import Op
 from ...ir.types import Const, Prim
-from ..analysis.settled import is_costly, settling
 from ..analysis.speculation import is_harmless
 from ..kernel_ir.nodes import (
     Assign,
@@ -36,6 +35,7 @@ from ..kernel_ir.nodes import (
 )
 from ..llvm.convert import convert
 from ..llvm.text import llvm_type, memory_type
+from .flag_loops import any_open, flag_tested, open_lanes
 from .index_comparisons import COUNTED, counted_lanes
 from .prefetch import LINE
 from .repeated_ends import one_by_one, reaching_back
@@ -61,8 +61,6 @@ from .values import (
 
 Run = Callable[[Lanes, tuple[KStm, ...]], None]
 
-FEW = 16
-"""Rounds that are not worth a test each: those of a tile, which LLVM unrolls."""
 BLENDED = 4
 """A body of at most this many harmless statements is computed in all lanes rather than branched around."""
 
@@ -177,45 +175,23 @@ def for_loop(e: Lanes, stm: For, run: Run) -> None:
     limits = () if isinstance(bound, Uniform) else vectors(e, bound)
     counter = code.slot(t, 8)
     code.do(f"store {t} 0, ptr {counter}")
-    flag = _tested(e, stm)
+    flag = flag_tested(e, stm)
     with code.loop("for", "do", "done", scatters(stm), unroll=stm.unroll if e.mask is None else 1) as test:
         i = code.op(f"load {t}, ptr {counter}")
         e.env[stm.index.name] = Uniform(prim, i)
         if isinstance(bound, Uniform):
             wanted = e.one.ins(less, prim, i, bound.text)
-            test(wanted if flag is None else code.op(f"and i1 {wanted}, {_any_open(e, *flag)}"))
+            test(wanted if flag is None else code.op(f"and i1 {wanted}, {any_open(e, *flag)}"))
             run(e, stm.body)
         else:
             here = splat(e, prim, i)
             mask = intersect(e, e.mask, tuple(e.vec.ins(less, prim, here, n) for n in limits))
             if flag is not None:
-                mask = intersect(e, mask, _open(e, *flag))
+                mask = intersect(e, mask, open_lanes(e, *flag))
             test(any_lane(e, mask))
             with owning(e, stm, mask):
                 run(e, stm.body)
         code.do(f"store {t} {code.op(f'add {t} {i}, 1')}, ptr {counter}")
-
-
-def _tested(e: Lanes, stm: For) -> tuple[KVar, bool] | None:
-    """The flag that ends a loop where it has settled. A loop of a few rounds is done to its end, and so is one that
-    LLVM may make vectors of."""
-    few = e.interval(stm.bound)[1] <= FEW
-    flag = None if few else settling(stm)
-    on_lanes = flag is not None and e.facts.varies(flag[0]) and not e.alone
-    return flag if on_lanes or is_costly(stm) else None
-
-
-def _open(e: Lanes, flag: KVar, settled: bool) -> tuple[str, ...]:
-    """The lanes whose flag may still change."""
-    holds = vectors(e, operand(e, flag))
-    return complement(e, holds) if settled else holds
-
-
-def _any_open(e: Lanes, flag: KVar, settled: bool) -> str:
-    value = operand(e, flag)
-    if isinstance(value, Uniform):
-        return e.code.op(f"xor i1 {value.text}, {str(settled).lower()}")
-    return any_lane(e, intersect(e, e.mask, _open(e, flag, settled)))
 
 
 def scatters(stm: For) -> bool:

@@ -207,14 +207,14 @@ FAULTS: tuple[Fault, ...] = (
         Group.RULES,
         "map-loop interchange with a variant trip count",
         "flatten/versions/parallelism.py",
-        "return invariant(bound) and sizes_stay and",
+        "return not variant(bound) and sizes_stay and",
         "return sizes_stay and",
     ),
     Fault(
         Group.RULES,
         "distribution across a branch of variant condition",
         "flatten/versions/parallelism.py",
-        "if not (invariant(cond) and regular()):",
+        "if variant(cond) or not regular():",
         "if not regular():",
     ),
     Fault(
