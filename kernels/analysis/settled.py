@@ -2,44 +2,33 @@
 
     acc := true;  for i < n { .. acc := acc and c }
 
-A round does nothing but change the flag, and only away from its first value; so none that follows does. Such a loop may
-end there. Checks of the rounds that are left out are those of values that nothing needs.
+A round does nothing but change the flag, and to one value alone; so none that follows does once it has that. Such a
+loop may end there. Checks of the rounds that are left out are those of values that nothing needs.
 """
 
 from __future__ import annotations
 
 from ...ir.ops import EXPENSES, Expense, Op
 from ...ir.types import Prim
-from ..kernel_ir.nodes import (
-    Alloc,
-    Assign,
-    BoundsCheck,
-    Check,
-    Declare,
-    For,
-    KConvert,
-    KIf,
-    KLet,
-    KOp,
-    KVar,
-    KWhile,
-    Store,
-)
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.nodes import Assign, For, KConvert, KLet, KOp, KVar, KWhile
 from ..kernel_ir.traverse import statements
 
-WITHOUT_EFFECT = KLet | Declare | Assign | Check | BoundsCheck | KIf | For | KWhile | Alloc | Store
+WITHOUT_EFFECT = (
+    KLet | kir.Declare | Assign | kir.Check | kir.BoundsCheck | kir.KIf | For | KWhile | kir.Alloc | kir.Store
+)
 """What a round may have, if all that it assigns and stores to is its own."""
 
 
 def settling(loop: For) -> tuple[KVar, bool] | None:
     """The flag that is all that a loop changes behind it, and the value that it keeps once it has it."""
     stms = tuple(statements(loop.body))
-    own = {stm.var for stm in stms if isinstance(stm, Declare)}
+    own = {stm.var for stm in stms if isinstance(stm, kir.Declare)}
     changes = [stm.var for stm in stms if isinstance(stm, Assign) and stm.var not in own]
     if len(changes) != 1 or not all(isinstance(stm, WITHOUT_EFFECT) for stm in stms):
         return None
-    arrays = {stm.array for stm in stms if isinstance(stm, Alloc)}
-    if any(isinstance(stm, Store) and stm.array not in arrays for stm in stms):
+    arrays = {stm.array for stm in stms if isinstance(stm, kir.Alloc)}
+    if any(isinstance(stm, kir.Store) and stm.array not in arrays for stm in stms):
         return None
     values = {stm.var: stm.rhs for stm in loop.body if isinstance(stm, KLet)}
     match loop.body[-1]:

@@ -13,8 +13,8 @@ inside of one, loops of counted turns along a row that it has found.
 
 Integers that are divided in turn by others until a remainder ends the loop, or settles its flag (trial division), are
 as elements that are gathered: lanes divide little faster than one by one, and a processor divides for several turns at
-once. But where a division waits for that of the turn before (greatest common divisors, powers modulo a number) lanes have more at once.
-What is done where a remainder is just one number is rare (a factor that is found and divided out).
+once. But where a division waits for that of the turn before (greatest common divisors, powers modulo a number) lanes
+have more at once. What is done where a remainder is just one number is rare (a factor that is found and divided out).
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ FEW = 16
 def flag_tested(e: Lanes, stm: For) -> tuple[KVar, bool] | None:
     """The flag that ends a loop where it has settled. A loop of a few rounds is done to its end, and so is one that
     LLVM may make vectors of."""
-    few = e.interval(stm.bound)[1] <= FEW
-    flag = None if few else settling(stm)
-    on_lanes = flag is not None and e.facts.varies(flag[0]) and not e.alone
+    if e.interval(stm.bound)[1] <= FEW or (flag := settling(stm)) is None:
+        return None
+    on_lanes = e.facts.varies(flag[0]) and not e.alone
     return flag if on_lanes or is_costly(stm) else None
 
 

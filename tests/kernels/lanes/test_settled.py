@@ -22,7 +22,7 @@ entry some [n] (m: i64) (xs: [n]i64): [n]bool = map (\\x -> any (\\j -> j * 3 % 
 """
 
 
-def test_a_loop_ends_when_no_lane_needs_another_round() -> None:
+def test_values_are_those_of_all_rounds() -> None:
     program = soac.compile(TEXT)
     xs = np.arange(67) % 7
     for m in (0, 1, 2, 5, 6, 7, 40):
