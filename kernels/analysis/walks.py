@@ -114,7 +114,7 @@ def _is_walk(loop: For | KWhile, loaded: frozenset[str], rare: Mapping[str, int]
     most, branch = MOST_EACH, 1
     flag = settling(loop) if isinstance(loop, For) else None
     match loop:
-        case For() if flag is not None and facts.varies(flag[0]) and (tried := _tried(loop, body, flag[0])):
+        case For() if flag is not None and facts.varies(flag.flag) and (tried := _tried(loop, body, flag.flag)):
             anywhere, goes_on = loaded, True
         case For(_, bound, _):
             own = {stm.var.name for stm in body if isinstance(stm, kir.Declare)}

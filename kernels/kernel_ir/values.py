@@ -87,3 +87,18 @@ Rhs = KOp | KConvert | KLoad | KAligned
 def symbol_of(name: str) -> str:
     """The symbol of a kernel: apart from those of the C library."""
     return f"kernel.{name}"
+
+
+def folded(op: Op, args: tuple[Operand, ...]) -> Operand | None:
+    """What an operation on flags that are known gives, where that is one of its operands or a flag."""
+    match op, args:
+        case Op.SELECT, (Const(_, holds), x, y):
+            return x if holds else y
+        case (Op.AND, (Const(Prim.BOOL, holds), x)) | (Op.AND, (x, Const(Prim.BOOL, holds))):
+            return x if holds else Const(Prim.BOOL, False)
+        case (Op.OR, (Const(Prim.BOOL, holds), x)) | (Op.OR, (x, Const(Prim.BOOL, holds))):
+            return Const(Prim.BOOL, True) if holds else x
+        case Op.NOT, (Const(Prim.BOOL, holds),):
+            return Const(Prim.BOOL, not holds)
+        case _:
+            return None

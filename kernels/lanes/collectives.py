@@ -11,20 +11,24 @@ from collections.abc import Callable, Mapping
 
 from ...ir.types import Prim
 from ..analysis.cost import VECTOR_BITS
+from ..analysis.settled import deciding
 from ..kernel_ir.counts import counted, without
 from ..kernel_ir.fma import contracted_step
-from ..kernel_ir.nodes import BlockReduce, BlockScan, KLambda, Operand
+from ..kernel_ir.nodes import BlockReduce, BlockScan, KLambda, KVar, Operand
 from ..llvm.convert import int_to_int
 from ..llvm.text import llvm_type
 from .allocation import arena_mark, arena_release
 from .control import Run, thread_loop
+from .for_loops import any_open, open_lanes
 from .prefetch import own_places
 from .values import (
     Lanes,
     LaneValue,
     Uniform,
     Varying,
+    any_lane,
     chosen,
+    complement,
     mask_of,
     operand,
     scalar,
@@ -35,10 +39,15 @@ from .values import (
 Tuple = tuple[LaneValue, ...]
 
 
+def bind(e: Lanes, names: tuple[KVar, ...], values: Tuple) -> None:
+    """Variables for values."""
+    for var, value in zip(names, values, strict=True):
+        e.env[var.name] = value
+
+
 def combine(e: Lanes, op: KLambda, left: Tuple, right: Tuple, run: Run) -> Tuple:
     """The operator on two tuples of values."""
-    for var, value in zip((*op.left, *op.right), (*left, *right), strict=True):
-        e.env[var.name] = value
+    bind(e, (*op.left, *op.right), (*left, *right))
     run(e, op.body)
     return tuple(operand(e, r) for r in op.results)
 
@@ -85,8 +94,7 @@ def block_reduce(e: Lanes, stm: BlockReduce, run: Run) -> None:
         _reduce_counting(e, stm, truths, run)
         return
     outs = _reduce_any_order(e, stm, run, _nothing) if stm.commutative else _reduce_in_order(e, stm, run)
-    for var, value in zip(stm.outs, outs, strict=True):
-        e.env[var.name] = value
+    bind(e, stm.outs, outs)
 
 
 def _reduce_counting(e: Lanes, stm: BlockReduce, truths: Mapping[int, Operand], run: Run) -> None:
@@ -148,8 +156,16 @@ def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run, beside: Callable[[],
             for x, column in zip(as_varying(e, total), slots, strict=True):
                 _put(e, column, x.prim, x.texts)
 
-    e.ahead = own_places(e.kernel, stm)
-    thread_loop(e, stm.index, stm.lo, stm.hi, body, join if unroll > 1 else _nothing)
+    def is_open() -> str:
+        """No lane has what decides."""
+        assert flag is not None
+        bind(e, stm.op.left, accumulators(e.unroll))
+        settled = complement(e, open_lanes(e, flag, run))
+        return e.code.op(f"xor i1 {any_lane(e, settled)}, true")
+
+    flag = deciding(stm)
+    e.ahead, open_ = own_places(e.kernel, stm), None if flag is None else is_open
+    thread_loop(e, stm.index, stm.lo, stm.hi, body, join if unroll > 1 else _nothing, open_=open_)
     e.ahead = {}
     with e.shaped(e.width, 1):
         return reduce_lanes(e, stm.op, accumulators(1), False, run)
@@ -171,7 +187,15 @@ def _reduce_in_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
         so_far = read_scalars(e, neutral, slots)
         write_scalars(e, slots, combine_scalars(e, stm.op, so_far, group, run))
 
-    thread_loop(e, stm.index, stm.lo, stm.hi, body, _nothing)
+    def is_open() -> str:
+        """What the elements so far give does not decide."""
+        assert flag is not None
+        with e.shaped(2, 1):
+            bind(e, stm.op.left, read_scalars(e, neutral, slots))
+            return any_open(e, flag, run)
+
+    flag = deciding(stm)
+    thread_loop(e, stm.index, stm.lo, stm.hi, body, _nothing, open_=None if flag is None else is_open)
     return read_scalars(e, neutral, slots)
 
 

@@ -19,8 +19,6 @@ from ..kernel_ir.nodes import (
     BoundsCheck,
     Check,
     Declare,
-    For,
-    KConvert,
     KIf,
     KLet,
     KLoad,
@@ -35,7 +33,6 @@ from ..kernel_ir.nodes import (
 )
 from ..llvm.convert import convert
 from ..llvm.text import llvm_type, memory_type
-from .flag_loops import any_open, flag_tested, open_lanes
 from .index_comparisons import COUNTED, counted_lanes
 from .prefetch import LINE
 from .repeated_ends import one_by_one, reaching_back
@@ -166,60 +163,6 @@ def _under_mask(e: Lanes, mask: Mask, body: tuple[KStm, ...], run: Run) -> None:
 # ---- loops -------------------------------------------------------------------------------------------------------
 
 
-def for_loop(e: Lanes, stm: For, run: Run) -> None:
-    """A counted loop, its counter uniform. Where the bound varies, it runs as long as a lane wants it, under the mask
-    of those that do. It ends where all flags have settled that it is for."""
-    code, prim, bound = e.code, stm.index.prim, operand(e, stm.bound)
-    t = llvm_type(prim)
-    less = "icmp slt" if prim.is_signed else "icmp ult"
-    limits = () if isinstance(bound, Uniform) else vectors(e, bound)
-    counter = code.slot(t, 8)
-    code.do(f"store {t} 0, ptr {counter}")
-    flag = flag_tested(e, stm)
-    with code.loop("for", "do", "done", scatters(stm), unroll=stm.unroll if e.mask is None else 1) as test:
-        i = code.op(f"load {t}, ptr {counter}")
-        e.env[stm.index.name] = Uniform(prim, i)
-        if isinstance(bound, Uniform):
-            wanted = e.one.ins(less, prim, i, bound.text)
-            test(wanted if flag is None else code.op(f"and i1 {wanted}, {any_open(e, *flag)}"))
-            run(e, stm.body)
-        else:
-            here = splat(e, prim, i)
-            mask = intersect(e, e.mask, tuple(e.vec.ins(less, prim, here, n) for n in limits))
-            if flag is not None:
-                mask = intersect(e, mask, open_lanes(e, *flag))
-            test(any_lane(e, mask))
-            with owning(e, stm, mask):
-                run(e, stm.body)
-        code.do(f"store {t} {code.op(f'add {t} {i}, 1')}, ptr {counter}")
-
-
-def scatters(stm: For) -> bool:
-    """Does a loop store where loaded numbers say? As a loop over vectors, which LLVM may make of it, it would take
-    several times as long: a scatter is not faster than its stores, and what may be equal is tested first."""
-    loaded: set[Operand] = set()
-
-    def in_body(stms: tuple[KStm, ...]) -> bool:
-        found = False
-        for inner in stms:
-            match inner:
-                case KLet(var, KLoad()):
-                    loaded.add(var)
-                case KLet(var, KOp(_, _, args)) if loaded.intersection(args):
-                    loaded.add(var)
-                case KLet(var, KConvert(_, _, arg)) if arg in loaded:
-                    loaded.add(var)
-                case KIf(_, then, orelse):
-                    found = found or in_body(then) or in_body(orelse)
-                case Store(_, index, _):
-                    found = found or index in loaded
-                case _:
-                    pass
-        return found
-
-    return in_body(stm.body)
-
-
 def while_loop(e: Lanes, stm: KWhile, run: Run) -> None:
     """`before`, the test, the body; where the condition varies, lanes leave one by one. Raises IRError where the
     analysis took a varying condition for uniform."""
@@ -267,12 +210,14 @@ def thread_loop(
     copies: bool = False,
     walks: bool = False,
     again: bool = False,
+    open_: Callable[[], str] | None = None,
 ) -> None:
     """`body` for each group of lanes: full groups with nothing masked, `between`, full vectors one by one, then the
     rest, one masked vector at a time. `begins`: how many come before the full groups, an i64 text. `copies`: masks
     cost less than another loop, and all that is left is masked. `walks`: each group goes over memory of its own, with
     lines that the next one shares, and more than a vector that is left is a masked group. `again`: threads may run
-    twice, so that the last vector, or group of such, reaches back (`repeated_ends.py`)."""
+    twice, so that the last vector, or group of such, reaches back (`repeated_ends.py`). `open_`: whether another
+    group is needed, an i1 text; the rest may be done without."""
     position, last = _thread_range(e, index, lo, hi)
     first = e.code.op(f"load {llvm_type(index.prim)}, ptr {position}")
     count = int(hi.value) - int(lo.value) if isinstance(lo, Const) and isinstance(hi, Const) else None
@@ -288,7 +233,7 @@ def thread_loop(
     if again and (walks or e.unroll == 1):
         reaching_back(e, index, position, (first, last), body)
     elif e.peeled and (count is None or count >= e.lanes):
-        _groups(e, index, position, last, body)
+        _groups(e, index, position, last, body, open_=open_)
     between()
     singles = e.unroll > 1 and e.peeled and not copies
     once = e.peeled and (singles or e.unroll == 1)
@@ -300,10 +245,10 @@ def thread_loop(
             _masked_group(e, index, position, last, body)
         else:
             with _vector_by_vector(e):
-                _groups(e, index, position, last, body)
+                _groups(e, index, position, last, body, open_=open_)
     if count is None or not (e.peeled and (count % (e.width if once else e.lanes) == 0 or (again and not walks))):
         with _vector_by_vector(e):
-            _groups(e, index, position, last, body, masked=True, once=once or again)
+            _groups(e, index, position, last, body, masked=True, once=once or again, open_=open_)
     e.in_threads = False
 
 
@@ -447,18 +392,26 @@ def _vector_by_vector(e: Lanes) -> Iterator[None]:
 
 
 def _groups(
-    e: Lanes, index: KVar, position: str, last: str, body: Callable[[], None], masked: bool = False, once: bool = False
+    e: Lanes,
+    index: KVar,
+    position: str,
+    last: str,
+    body: Callable[[], None],
+    masked: bool = False,
+    once: bool = False,
+    open_: Callable[[], str] | None = None,
 ) -> None:
     """`body` for full groups as long as there are some; with `masked`, for single vectors of what is left, of which
-    there is but one with `once`."""
+    there is but one with `once`. `open_` as in `thread_loop`."""
     prim, t, code = index.prim, llvm_type(index.prim), e.code
     labels = ("threads", "masked", "end") if masked else ("threads", "group", "rest")
     with code.loop(*labels, once=once) as test:
         i = code.op(f"load {t}, ptr {position}")
         if masked:
-            test(e.one.ins("icmp slt" if prim.is_signed else "icmp ult", prim, i, last))
+            wanted = e.one.ins("icmp slt" if prim.is_signed else "icmp ult", prim, i, last)
         else:
-            test(e.one.ins("icmp sge", prim, code.op(f"sub {t} {last}, {i}"), str(e.lanes)))
+            wanted = e.one.ins("icmp sge", prim, code.op(f"sub {t} {last}, {i}"), str(e.lanes))
+        test(wanted if open_ is None or once else code.op(f"and i1 {wanted}, {open_()}"))
         e.env[index.name] = Linear(prim, i, 1, True)
         left = code.op(f"sub {t} {last}, {i}") if masked else ""
         with e.masked((first_lanes(e, prim, left),) if masked else e.mask):

@@ -63,7 +63,6 @@ from .control import (
     before_line,
     conditional,
     declare,
-    for_loop,
     only_copies,
     peeled_loop,
     thread_loop,
@@ -71,6 +70,7 @@ from .control import (
 )
 from .flags import publish, wait_for
 from .flipped_bits import flipped
+from .for_loops import for_loop
 from .index_comparisons import compared
 from .interleaved import load_row, store_row
 from .kept_stores import MOST_LANES, store_kept

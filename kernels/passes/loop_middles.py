@@ -16,6 +16,7 @@ from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KConvert, KIf, KLet, KOp, KStm, KVar, Operand
 from ..kernel_ir.traverse import children, map_operands, statements, with_children
+from ..kernel_ir.values import folded
 
 FAR = 1 << 61
 """Beyond every index; bounds are brought within it, so that moving them does not wrap."""
@@ -361,18 +362,3 @@ def first_ends(index: KVar, stms: Iterable[KStm]) -> frozenset[Operand]:
             case _:
                 pass
     return frozenset(found)
-
-
-def folded(op: Op, args: tuple[Operand, ...]) -> Operand | None:
-    """Operations on constants of the middle."""
-    match op, args:
-        case Op.SELECT, (Const(_, holds), x, y):
-            return x if holds else y
-        case (Op.AND, (Const(Prim.BOOL, holds), x)) | (Op.AND, (x, Const(Prim.BOOL, holds))):
-            return x if holds else Const(Prim.BOOL, False)
-        case (Op.OR, (Const(Prim.BOOL, holds), x)) | (Op.OR, (x, Const(Prim.BOOL, holds))):
-            return Const(Prim.BOOL, True) if holds else x
-        case Op.NOT, (Const(Prim.BOOL, holds),):
-            return Const(Prim.BOOL, not holds)
-        case _:
-            return None

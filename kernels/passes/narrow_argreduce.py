@@ -30,8 +30,10 @@ from ..kernel_ir.new_names import NewNames, taken_in
 from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KLambda, KLet, KOp, KStm, KVar, Operand
 from ..kernel_ir.signs import Ranges
 from ..kernel_ir.traverse import names, rewritten
-from .loop_middles import MIRRORED, folded
+from ..kernel_ir.values import folded
+from .loop_middles import MIRRORED
 from .search_argreduce import searched
+from .search_first import searched_first
 
 PIECE = 1 << 30
 """Elements that are counted at once."""
@@ -65,7 +67,7 @@ class _Counter:
             op = counted(stm.op, k, stm.neutral[k]) if first is not None else None
             if first is not None and op is not None:
                 return self.pieces(stm, k, first, op)
-        return (stm,)
+        return searched_first(stm, self.new) or (stm,)
 
     def first_place(self, stm: BlockReduce, k: int) -> Operand | None:
         """`first` where component k of element i is `first + i`, which is not negative; the neutral one is."""

@@ -14,11 +14,13 @@ from ....ir.core import Body, Fix, Lambda, Param, SegSpace, Stm
 from ....ir.errors import NOWHERE, Loc
 from ....ir.ops import Op
 from ....ir.records import dataclass
-from ....ir.types import Atom, Const, Name, Type, Var, i64
+from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ...host_ir.launch_parameters import Kind
+from ...kernel_ir import nodes as kir
+from ...kernel_ir.nodes import KConvert, Operand
 from ..host_builder import TRUE, HostBuilder, Made, either
-from ..kernel_builder import ZERO, Mode
-from ..soacs import gen_soac, is_simple, put
+from ..kernel_builder import ZERO, Builder, Mode, Value, scalar
+from ..soacs import gen_soac, is_simple, neutral_of, put
 from ..space import bind_segment, bind_space, output, row_of, segment_screma
 from ..table import Schedule, Segop, Table, bound, in_memory, launch, run
 from .split_k import columns, is_narrow, looped, narrow_kernel, reads_columns
@@ -29,18 +31,21 @@ MANY_SEGMENTS = 256  # from here on segments are parallelism enough
 WORK = 1.0  # of an element of a narrow matrix
 LANE_ROW = 24
 """Elements of a row that each lane goes along; of longer ones lanes take elements."""
+I32_ZERO = Const(Prim.I32, 0)
 SHORT = 1 << 14  # segments known to be no longer are not cut
 
 
 @dataclass(frozen=True, slots=True)
 class Chunked(Segop[core.SegRed]):
     """A reduction by chunks of the segments of a space: how many, of which length (None: a segment is not cut), where
-    their partial results go, of which types. `outs`: what is mapped."""
+    their partial results go, of which types. `outs`: what is mapped. `decided`: where the blocks of a single segment
+    say that an element decides the result."""
 
     count: Atom
     length: Atom | None
     partial: list[Name]
     types: list[Type]
+    decided: Name | None = None
 
 
 # ---- chunks --------------------------------------------------------------------------------------------------------
@@ -96,7 +101,7 @@ def can_stream_chunks(s: Chunked) -> core.SegRed | str:
 
 def launch_wide(s: Chunked, _: bool) -> None:
     """By lanes over the elements of a segment."""
-    launch(s, s.h.op(Op.MUL, s.h.product(s.outer), s.count), lambda: segred_kernel(s))
+    launch_chunks(s, False)
 
 
 def one_width(s: Chunked) -> Atom | str:
@@ -146,7 +151,14 @@ def are_short(s: Segop[core.SegRed], widths: tuple[Atom, ...]) -> Atom:
 
 def launch_short(s: Chunked, _: tuple[Atom, ...]) -> None:
     """By lanes over the elements of a segment, each with a loop along its row."""
-    launch(s, s.h.op(Op.MUL, s.h.product(s.outer), s.count), lambda: segred_kernel(s, lanes=True))
+    launch_chunks(s, True)
+
+
+def launch_chunks(s: Chunked, lanes: bool) -> None:
+    """A block for each chunk of each segment."""
+    if not s.outer and s.count != i64(1) and ending(s.exp) is not None:
+        s = replace(s, decided=s.h.zeros("decided", Prim.I32, i64(1)))
+    launch(s, s.h.op(Op.MUL, s.h.product(s.outer), s.count), lambda: segred_kernel(s, lanes))
 
 
 SPLIT_K: Table = (
@@ -176,17 +188,78 @@ def chunks_of(h: HostBuilder, outer: tuple[Atom, ...], width: Atom) -> tuple[Ato
     return h.choice(many, i64(1), cut, "chunks"), length
 
 
-def segred_kernel(s: Chunked, lanes: bool = False) -> Made:
+def segred_kernel(s: Chunked, lanes: bool) -> Made:
     """`partial[i][c] = reduce op ne (j in chunk c)`, a block for each chunk; what is mapped beside it is stored."""
     h, b = s.h, s.h.builder()
     cut = None if s.length is None else (s.count, s.length)
     indices, chunk, lo, count = bind_segment(b, s.exp.space, cut, b.block)
     for name, _ in s.outs:
         output(b, name)
-    values = segment_screma(b, h.names, s.exp, (), s.exp.reds, lo, count, s.outs, indices, s.types, lanes)
+
+    def reduced() -> tuple[Value, ...]:
+        return segment_screma(b, h.names, s.exp, (), s.exp.reds, lo, count, s.outs, indices, s.types, lanes)
+
+    end = ending(s.exp) if s.decided is not None else None
+    values = reduced() if end is None else unless_decided(b, s, end, (lo, count), reduced)
     for name, value in zip(s.partial, values, strict=True):
         put(b, row_of(b, output(b, name), indices), chunk, value, Mode.BLOCK)
     return h.finish(b, s.base)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What of a chunk decides a reduction by `and`, `or`: an element `value`; or by `min` of the index or else `limit`:
+    an index, for the chunks behind it."""
+
+    value: bool
+    limit: Atom | None = None
+
+
+def ending(exp: core.SegRed) -> Ending | None:
+    """Whether some elements decide a reduction, beside which nothing is made."""
+    if len(exp.ret) != 1 or len(exp.reds) != 1:
+        return None
+    op, index, made = exp.reds[0].op, Var(exp.space.dims[-1][0]), {p.name: s.exp for s in exp.body.stms for p in s.pat}
+    match op.body.stms, exp.body.result:
+        case ((Stm(exp=core.PrimOp(by, _, args)),), (result,)) if set(args) == {Var(p.name) for p in op.params}:
+            pass
+        case _:
+            return None
+    if by in (Op.AND, Op.OR) and op.ret[0].prim is Prim.BOOL:
+        return Ending(by is Op.OR)
+    match made.get(result.name) if by is Op.MIN and isinstance(result, Var) else None:
+        case core.PrimOp(Op.SELECT, Prim.I64, (_, x, y)) if index in (x, y):
+            limit = y if x == index else x
+            known = isinstance(limit, Const) or (limit != index and limit.name not in made)
+            return Ending(True, limit) if known else None
+        case _:
+            return None
+
+
+def unless_decided(
+    b: Builder, s: Chunked, end: Ending, chunk: tuple[Operand, Operand], reduced: Callable[[], tuple[Value, ...]]
+) -> tuple[Value, ...]:
+    """What a block reduces; the neutral element where another one has said that its own elements decide. `chunk`: where
+    it begins and how long it is. A block says its number + 1; it does no harm if a later one says its own after it."""
+    assert s.decided is not None
+    decided = output(b, s.decided).mem
+    acc, seen = b.declare("acc", neutral_of(b, s.exp.reds)[0]), b.fresh("seen", Prim.I32)
+    number = b.let("number", Prim.I32, KConvert(Prim.I64, Prim.I32, b.block))
+    b.emit(kir.WaitFor(seen, decided, ZERO, I32_ZERO))
+    open_ = b.op(Op.EQ, Prim.I32, seen, I32_ZERO)
+    if end.limit is not None:
+        open_ = b.op(Op.OR, Prim.BOOL, open_, b.op(Op.LT, Prim.I32, number, seen))
+    with b.when(open_):
+        (value,) = map(scalar, reduced())
+        b.emit(kir.Assign(acc, value))
+        if end.limit is None:
+            found = value if end.value else b.op(Op.NOT, Prim.BOOL, value)
+        else:
+            least = b.op(Op.LT, Prim.I64, value, b.add(*chunk))
+            found = b.op(Op.AND, Prim.BOOL, least, b.op(Op.LE, Prim.I64, value, b.operand(end.limit)))
+        with b.when(found):
+            b.emit(kir.Publish(decided, ZERO, b.op(Op.ADD, Prim.I32, number, Const(Prim.I32, 1))))
+    return (b.copy(acc),)
 
 
 def combine(s: Chunked, pat: tuple[Param, ...]) -> None:

@@ -15,7 +15,7 @@ from soac.kernels.lanes.module import emit
 from soac.kernels.passes.pipeline import CPU_PASSES, ready
 from tests.support.block_kernels import XS, kernel, let, threads, var
 
-FLAG, COUNTER, SEVEN = var("flag", Prim.BOOL), KVar("i", Prim.I64), i64(7)
+FLAG, COUNTER, SEVEN, ZERO = var("flag", Prim.BOOL), KVar("i", Prim.I64), i64(7), i64(0)
 TEXT = """
 entry every [n] (m: i64) (xs: [n]i64): [n]bool = map (\\x -> all (\\j -> j * 3 % 7 != x) (iota (m + x))) xs
 entry some [n] (m: i64) (xs: [n]i64): [n]bool = map (\\x -> any (\\j -> j * 3 % 7 == x) (iota (m + x))) xs
@@ -54,11 +54,16 @@ def loop(*stms: KStm, op: Op = Op.AND, rounds: int = 100, below: Operand = SEVEN
     return For(COUNTER, i64(rounds), (*stms, *found, kir.Assign(FLAG, new)))
 
 
+def settles_at(one: For) -> bool | None:
+    settled = settling(one)
+    return None if settled is None else settled.value
+
+
 def test_what_a_flag_ends() -> None:
     own, other = var("own"), var("other")
-    assert settling(loop()) == (FLAG, False)
-    assert settling(loop(op=Op.OR)) == (FLAG, True)
-    assert settling(loop(kir.Declare(own, i64(0)), kir.Assign(own, COUNTER))) == (FLAG, False)
+    assert settles_at(loop()) is False
+    assert settles_at(loop(op=Op.OR)) is True
+    assert settles_at(loop(kir.Declare(own, i64(0)), kir.Assign(own, COUNTER))) is False
     assert settling(loop(kir.Assign(other, COUNTER))) is None
     assert settling(loop(kir.Assign(FLAG, Const(Prim.BOOL, True)))) is None
     assert settling(loop(op=Op.XOR)) is None
@@ -75,3 +80,46 @@ def test_what_is_costly() -> None:
     assert not is_costly(loop())
     assert is_costly(loop(let(Op.MOD, COUNTER, COUNTER)[1]))
     assert is_costly(loop(loop()))
+
+
+BEST, COUNT, OLD, ROUND = var("best"), var("count"), var("old"), var("round")
+
+
+def guarded(
+    *then: KStm,
+    of: KVar = BEST,
+    than: Operand = ZERO,
+    orelse: tuple[KStm, ...] = (),
+    behind: tuple[tuple[KVar, KStm], tuple[KStm, ...]] | None = None,
+) -> For:
+    """`for i < 100 { if of < than { then } else { orelse }; behind }`, which is a branch, too"""
+    test = var("test", Prim.BOOL)
+    read = kir.KLet(OLD, kir.KConvert(of.prim, of.prim, of))
+    made = kir.KLet(test, kir.KOp(Op.LT, Prim.I64, (OLD, than)))
+    more = (behind[0][1], kir.KIf(behind[0][0], (), behind[1])) if behind else ()
+    return For(COUNTER, i64(100), (read, made, kir.KIf(test, then, orelse), *more))
+
+
+def test_a_round_behind_a_test_of_what_it_changes() -> None:
+    found = settling(guarded(kir.Assign(BEST, COUNTER), kir.Store(XS, COUNTER, SEVEN)))
+    assert found is not None
+    assert (found.flag.name.split("_")[0], found.value, len(found.test)) == ("test", False, 2)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        guarded(kir.Assign(BEST, COUNTER), orelse=(kir.Assign(BEST, COUNTER),)),
+        guarded(kir.Assign(BEST, COUNTER), orelse=(kir.Assign(COUNT, COUNTER),)),
+        guarded(kir.Assign(BEST, COUNTER), orelse=(kir.Store(XS, COUNTER, SEVEN),)),
+        guarded(kir.Assign(BEST, COUNTER), of=COUNTER),
+        guarded(kir.Assign(BEST, COUNTER), than=COUNTER),
+        guarded(kir.Assign(BEST, COUNTER), behind=(let(Op.EQ, COUNTER, SEVEN), (kir.Assign(BEST, SEVEN),))),
+        guarded(kir.Assign(BEST, COUNTER), of=ROUND),
+    ],
+)
+def test_rounds_that_go_on(one: For) -> None:
+    """The other side changes something, in an inner loop too; or the test is not of what the round changes."""
+    assert settling(one) is None
+    inner = For(var("j"), i64(3), (one,))
+    assert settling(For(ROUND, i64(9), (inner,))) is None
