@@ -15,7 +15,7 @@ from ....ir.rename import rename_body, substitute_body
 from ....ir.traverse import all_stms
 from ....ir.types import Atom, Name, Names, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
-from ..host_builder import HostBuilder, Made
+from ..host_builder import FALSE, HostBuilder, Made
 from ..kernel_builder import Builder, Mode, Operand, Value
 from ..soacs import put
 from ..space import bind_space, output, row_of
@@ -27,6 +27,8 @@ LEAST_BYTES = 1 << 24
 """Of a matrix that caches do not hold."""
 LEAST_SIDE = 64
 """Rows and columns of it."""
+LEAST_ROW_BYTES = 1 << 12
+"""Of a row that is a stream: several shorter ones beside each other come slower than one after the other."""
 
 
 def matrix_of_rows(exp: SegMap) -> Name | None:
@@ -50,6 +52,12 @@ def is_large(h: HostBuilder, matrix: Type) -> Atom:
     large = h.op(Op.GE, h.product(matrix.shape), least, base="large")
     side = h.choice(large, h.op(Op.MIN, *matrix.shape[-2:]), i64(0), "side")
     return h.op(Op.GE, side, i64(LEAST_SIDE), base="large")
+
+
+def are_streams(h: HostBuilder, matrix: Type) -> Atom:
+    """bool: is a matrix large, and do rows of it come faster side by side?"""
+    long = h.op(Op.GE, matrix.shape[-1], i64(LEAST_ROW_BYTES // matrix.prim.bytes), base="long")
+    return long if long == FALSE else h.choice(is_large(h, matrix), long, FALSE, "streams")
 
 
 def launch_rows(s: Segop[SegMap], _matrix: Name) -> None:

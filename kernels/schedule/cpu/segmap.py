@@ -36,7 +36,7 @@ from .lanes_kernel import LanesKernel, launch_lanes, sized
 from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels
 from .points_as_they_lie import Joined, joined_kernel, launch_joined
 from .rows_of_sums import loops_over_sums, most_elements
-from .rows_side_by_side import is_large, launch_rows, matrix_of_rows
+from .rows_side_by_side import are_streams, launch_rows, matrix_of_rows
 from .segred import SPLIT_K, STREAMED, in_chunks
 from .segscatter import alias
 from .short_rows import SHORT_ROW, goes_alone, looped_kernel, short_row, short_row_in_vectors
@@ -265,7 +265,7 @@ def are_large_rows(s: Points, matrix: Name) -> Atom:
     """bool: is the matrix large, and are lanes over the elements of a row cheaper?"""
     assert s.spread is not None
     long = is_long_to_spread(s, s.spread)
-    return long if long == FALSE else s.h.choice(is_large(s.h, s.h.types[matrix]), long, FALSE, "rows")
+    return long if long == FALSE else s.h.choice(are_streams(s.h, s.h.types[matrix]), long, FALSE, "rows")
 
 
 def launch_a_point(s: Segop[core.SegMap], spread: Made) -> None:

@@ -58,8 +58,10 @@ LIMITS = {
     "flatten.memory.fuse_stencils.MOST": 300.0, "kernels.passes.peel_boundaries.LEAST_REDUCED": 2,
     "kernels.schedule.cpu.inner_first.LEAST_POINTS": 3, "kernels.schedule.cpu.inner_first.LARGE": 40,
     "kernels.schedule.cpu.lanes_over_rows.MANY_SEGMENTS": 4, "kernels.schedule.cpu.rows_side_by_side.LEAST_BYTES": 1,
-    "kernels.schedule.cpu.rows_side_by_side.LEAST_SIDE": 3, "kernels.schedule.cpu.segred.MANY_SEGMENTS": 4,
-    "kernels.schedule.cpu.segred.SHORT": 8, "kernels.schedule.cpu.split_k.LEAST_LENGTH": 16,
+    "kernels.schedule.cpu.rows_side_by_side.LEAST_SIDE": 3,
+    "kernels.schedule.cpu.rows_side_by_side.LEAST_ROW_BYTES": 8,
+    "kernels.schedule.cpu.segred.MANY_SEGMENTS": 4, "kernels.schedule.cpu.segred.SHORT": 8,
+    "kernels.schedule.cpu.split_k.LEAST_LENGTH": 16,
     "kernels.schedule.cpu.streamed_rows.LARGE": 40,
 }  # fmt: skip
 """Limits of sizes from which on versions and schedules pay, and small values of them."""

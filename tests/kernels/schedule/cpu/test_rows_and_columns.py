@@ -73,6 +73,7 @@ def compiled(text: str) -> Iterator[soac.Program]:
     """The program, for which small matrices are large ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows_side_by_side, "LEAST_BYTES", 1 << 8)
+        patch.setattr(rows_side_by_side, "LEAST_ROW_BYTES", 4 * LEAST_SIDE)
         yield soac.compile(text)
 
 
