@@ -16,7 +16,20 @@ from ...ir.ops import COMPARISONS, EXPENSES, Expense, Op
 from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.nodes import Assign, BlockReduce, For, KConvert, KIf, KLet, KOp, KStm, KVar, KWhile, Operand
+from ..kernel_ir.nodes import (
+    Assign,
+    BlockReduce,
+    For,
+    KConvert,
+    KIf,
+    KLambda,
+    KLet,
+    KOp,
+    KStm,
+    KVar,
+    KWhile,
+    Operand,
+)
 from ..kernel_ir.traverse import assigned, defined, rhs_operands, statements
 from ..kernel_ir.values import folded
 
@@ -43,11 +56,13 @@ def settling(loop: For) -> Settled | None:
 
 
 def deciding(stm: BlockReduce) -> Settled | None:
-    """When an accumulator, of the left operands of the operator, is the result whatever elements follow; nothing is
-    made beside the result."""
-    op, round_ = stm.op, _Round({})
-    if not round_.runs(stm.body):
-        return None
+    """When an accumulator is the result whatever elements follow, and nothing is made beside it. A flag of the left
+    operands of its step, or else of its operator."""
+    return keeping(stm.step or stm.op) if _Round({}).runs(stm.body) else None
+
+
+def keeping(op: KLambda) -> Settled | None:
+    """When an operator gives its left operands, whatever the right ones are."""
     own = defined(op.body) | {var.name for var in op.right}
     flags = [((), var) for var in op.left if var.prim is Prim.BOOL]
     for test, flag in (*flags, *_flags(op.body, frozenset(op.left), own)):

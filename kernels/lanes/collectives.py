@@ -159,7 +159,7 @@ def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run, beside: Callable[[],
     def is_open() -> str:
         """No lane has what decides."""
         assert flag is not None
-        bind(e, stm.op.left, accumulators(e.unroll))
+        bind(e, (stm.step or stm.op).left, accumulators(e.unroll))
         settled = complement(e, open_lanes(e, flag, run))
         return e.code.op(f"xor i1 {any_lane(e, settled)}, true")
 
@@ -191,7 +191,7 @@ def _reduce_in_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
         """What the elements so far give does not decide."""
         assert flag is not None
         with e.shaped(2, 1):
-            bind(e, stm.op.left, read_scalars(e, neutral, slots))
+            bind(e, (stm.step or stm.op).left, read_scalars(e, neutral, slots))
             return any_open(e, flag, run)
 
     flag = deciding(stm)

@@ -15,12 +15,14 @@ from ....ir.errors import NOWHERE, Loc
 from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
+from ...analysis.settled import Settled, keeping
 from ...host_ir.launch_parameters import Kind
 from ...kernel_ir import nodes as kir
-from ...kernel_ir.nodes import KConvert, Operand
+from ...kernel_ir.nodes import KConvert, KLet, KOp, KVar, Operand
+from ...kernel_ir.traverse import Renamed
 from ..host_builder import TRUE, HostBuilder, Made, either
 from ..kernel_builder import ZERO, Builder, Mode, Value, scalar
-from ..soacs import gen_soac, is_simple, neutral_of, put
+from ..soacs import gen_soac, is_simple, k_lambda, neutral_of, put
 from ..space import bind_segment, bind_space, output, row_of, segment_screma
 from ..table import Schedule, Segop, Table, bound, in_memory, launch, run
 from .split_k import columns, is_narrow, looped, narrow_kernel, reads_columns
@@ -156,7 +158,7 @@ def launch_short(s: Chunked, _: tuple[Atom, ...]) -> None:
 
 def launch_chunks(s: Chunked, lanes: bool) -> None:
     """A block for each chunk of each segment."""
-    if not s.outer and s.count != i64(1) and ending(s.exp) is not None:
+    if not s.outer and s.count != i64(1) and ending(s.h, s.exp) is not None:
         s = replace(s, decided=s.h.zeros("decided", Prim.I32, i64(1)))
     launch(s, s.h.op(Op.MUL, s.h.product(s.outer), s.count), lambda: segred_kernel(s, lanes))
 
@@ -199,67 +201,79 @@ def segred_kernel(s: Chunked, lanes: bool) -> Made:
     def reduced() -> tuple[Value, ...]:
         return segment_screma(b, h.names, s.exp, (), s.exp.reds, lo, count, s.outs, indices, s.types, lanes)
 
-    end = ending(s.exp) if s.decided is not None else None
-    values = reduced() if end is None else unless_decided(b, s, end, (lo, count), reduced)
+    values = reduced() if s.decided is None else unless_decided(b, s, (lo, count), reduced)
     for name, value in zip(s.partial, values, strict=True):
         put(b, row_of(b, output(b, name), indices), chunk, value, Mode.BLOCK)
     return h.finish(b, s.base)
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """What of a chunk decides a reduction by `and`, `or`: an element `value`; or by `min` of the index or else `limit`:
-    an index, for the chunks behind it."""
+class FirstPlace:
+    """A reduction by `min` of the index or else `limit`: a place that is no more than that is the first."""
 
-    value: bool
-    limit: Atom | None = None
+    limit: Atom
 
 
-def ending(exp: core.SegRed) -> Ending | None:
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A reduction by an operator that keeps its left operands where they have settled."""
+
+    left: tuple[KVar, ...]
+    settled: Settled
+
+
+def ending(h: HostBuilder, exp: core.SegRed) -> FirstPlace | Kept | None:
     """Whether some elements decide a reduction, beside which nothing is made."""
-    if len(exp.ret) != 1 or len(exp.reds) != 1:
+    if len(exp.ret) != exp.num_reds or not all(is_simple(r.op) for r in exp.reds):
         return None
-    op, index, made = exp.reds[0].op, Var(exp.space.dims[-1][0]), {p.name: s.exp for s in exp.body.stms for p in s.pat}
-    match op.body.stms, exp.body.result:
-        case ((Stm(exp=core.PrimOp(by, _, args)),), (result,)) if set(args) == {Var(p.name) for p in op.params}:
-            pass
-        case _:
-            return None
-    if by in (Op.AND, Op.OR) and op.ret[0].prim is Prim.BOOL:
-        return Ending(by is Op.OR)
-    match made.get(result.name) if by is Op.MIN and isinstance(result, Var) else None:
-        case core.PrimOp(Op.SELECT, Prim.I64, (_, x, y)) if index in (x, y):
+    op, made = k_lambda(h.builder(), exp.reds), {p.name: s.exp for s in exp.body.stms for p in s.pat}
+    if (settled := keeping(op)) is not None:
+        return Kept(op.left, settled)
+    index, (value, *_) = Var(exp.space.dims[-1][0]), exp.body.result
+    match op.body, made.get(value.name) if isinstance(value, Var) else None:
+        case ((KLet(_, KOp(Op.MIN, _, args)),), core.PrimOp(Op.SELECT, _, (_, x, y))) if index in (x, y) and set(
+            args
+        ) == {*op.left, *op.right}:
             limit = y if x == index else x
             known = isinstance(limit, Const) or (limit != index and limit.name not in made)
-            return Ending(True, limit) if known else None
+            return FirstPlace(limit) if known else None
         case _:
             return None
 
 
 def unless_decided(
-    b: Builder, s: Chunked, end: Ending, chunk: tuple[Operand, Operand], reduced: Callable[[], tuple[Value, ...]]
+    b: Builder, s: Chunked, chunk: tuple[Operand, Operand], reduced: Callable[[], tuple[Value, ...]]
 ) -> tuple[Value, ...]:
-    """What a block reduces; the neutral element where another one has said that its own elements decide. `chunk`: where
-    it begins and how long it is. A block says its number + 1; it does no harm if a later one says its own after it."""
+    """What a block reduces; the neutral elements where one before it has said that its own elements decide. `chunk`:
+    where it begins and how long it is. A block says its number + 1; it does no harm if a later one does after it."""
     assert s.decided is not None
     decided = output(b, s.decided).mem
-    acc, seen = b.declare("acc", neutral_of(b, s.exp.reds)[0]), b.fresh("seen", Prim.I32)
+    accs, seen = [b.declare("acc", ne) for ne in neutral_of(b, s.exp.reds)], b.fresh("seen", Prim.I32)
     number = b.let("number", Prim.I32, KConvert(Prim.I64, Prim.I32, b.block))
     b.emit(kir.WaitFor(seen, decided, ZERO, I32_ZERO))
-    open_ = b.op(Op.EQ, Prim.I32, seen, I32_ZERO)
-    if end.limit is not None:
-        open_ = b.op(Op.OR, Prim.BOOL, open_, b.op(Op.LT, Prim.I32, number, seen))
-    with b.when(open_):
-        (value,) = map(scalar, reduced())
-        b.emit(kir.Assign(acc, value))
-        if end.limit is None:
-            found = value if end.value else b.op(Op.NOT, Prim.BOOL, value)
-        else:
-            least = b.op(Op.LT, Prim.I64, value, b.add(*chunk))
-            found = b.op(Op.AND, Prim.BOOL, least, b.op(Op.LE, Prim.I64, value, b.operand(end.limit)))
-        with b.when(found):
+    none, before = b.op(Op.EQ, Prim.I32, seen, I32_ZERO), b.op(Op.LT, Prim.I32, number, seen)
+    with b.when(b.op(Op.OR, Prim.BOOL, none, before)):
+        values = tuple(map(scalar, reduced()))
+        b.assign(accs, values)
+        with b.when(decides(b, s, values, b.add(*chunk))):
             b.emit(kir.Publish(decided, ZERO, b.op(Op.ADD, Prim.I32, number, Const(Prim.I32, 1))))
-    return (b.copy(acc),)
+    return tuple(map(b.copy, accs))
+
+
+def decides(b: Builder, s: Chunked, values: tuple[Operand, ...], end: Operand) -> Operand:
+    """bool: is what a chunk up to `end` gives the result, whatever follows?"""
+    match ending(s.h, s.exp):
+        case Kept(left, settled):
+            made = Renamed(".decides", dict(zip(left, values, strict=True)))
+            for stm in made.rewritten(settled.test):
+                b.emit(stm)
+            flag = made.read(settled.flag)
+            return flag if settled.value else b.op(Op.NOT, Prim.BOOL, flag)
+        case FirstPlace(limit):
+            least = b.op(Op.LT, Prim.I64, values[0], end)
+            return b.op(Op.AND, Prim.BOOL, least, b.op(Op.LE, Prim.I64, values[0], b.operand(limit)))
+        case _:
+            return Const(Prim.BOOL, False)
 
 
 def combine(s: Chunked, pat: tuple[Param, ...]) -> None:

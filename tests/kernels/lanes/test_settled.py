@@ -8,7 +8,7 @@ import pytest
 import soac
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
-from soac.kernels.analysis.settled import is_costly, settling
+from soac.kernels.analysis.settled import is_costly, keeping, settling
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import For, KArray, KStm, KVar, Operand, Space
 from soac.kernels.lanes.module import emit
@@ -74,6 +74,21 @@ def test_what_a_round_stores(own: bool) -> None:
     array = KArray("a", Prim.I64, Space.PRIVATE)
     made = (kir.Alloc(array, i64(1)),) if own else ()
     assert (settling(loop(*made, kir.Store(array, i64(0), COUNTER))) is not None) is own
+
+
+def test_what_an_operator_keeps() -> None:
+    """The first of pairs, whatever follows; not where the right one may be taken as well, and not a sum."""
+    f, i, g, j = var("f", Prim.BOOL), var("i"), var("g", Prim.BOOL), var("j")
+    either, chosen, total = var("either", Prim.BOOL), var("chosen"), var("total")
+    flag = kir.KLet(either, kir.KOp(Op.OR, Prim.BOOL, (f, g)))
+    first, last = (kir.KLet(chosen, kir.KOp(Op.SELECT, Prim.I64, (by, i, j))) for by in (f, either))
+    adds = kir.KLet(total, kir.KOp(Op.ADD, Prim.I64, (i, j)))
+    kept = keeping(kir.KLambda((f, i), (g, j), (flag, first), (either, chosen)))
+    assert kept is not None
+    assert (kept.flag, kept.value) == (f, True)
+    assert keeping(kir.KLambda((f, i), (g, j), (flag, last), (either, chosen))) is not None
+    assert keeping(kir.KLambda((f, i), (g, j), (flag, adds), (either, total))) is None
+    assert keeping(kir.KLambda((g, i), (f, j), (flag, first), (either, chosen))) is None
 
 
 def test_what_is_costly() -> None:
