@@ -141,7 +141,7 @@ def rows_of(s: Segop[core.SegRed]) -> tuple[Atom, ...] | str:
         return "its points are not reductions and what follows them"
     if not all(is_simple(r.op) for r in s.exp.reds):
         return "an operator on arrays, or that may fail"
-    inside = {p.name for stm in s.exp.body.stms for p in stm.pat}
+    inside = {*s.exp.space.indices, *(p.name for stm in s.exp.body.stms for p in stm.pat)}
     return "rows of varying length" if inside & {w.name for w in widths if isinstance(w, Var)} else widths
 
 
