@@ -12,11 +12,11 @@ from dataclasses import field
 from itertools import pairwise, takewhile
 
 from ..ir.by_hand import PLACE_FENCES, Version, versions_by_hand
-from ..ir.core import Body, Index, Level, Prog, Stm, Update
+from ..ir.core import Index, Level, Prog, Stm, Update
 from ..ir.errors import NOWHERE, CompileError, Diagnostic, Label, Loc
 from ..ir.machine import BLOCK, CUDA
 from ..ir.records import dataclass
-from ..ir.traverse import bodies
+from ..ir.traverse import all_stms
 from ..ir.types import Names
 from .analysis.accesses import Effect, Touch
 from .analysis.check_collectives import check_collectives
@@ -137,14 +137,9 @@ def _place(version: Version, body: tuple[KStm, ...], touch: Touch) -> Loc:
     for stm in _until(body, touch):
         if isinstance(stm, kir.Note) and isinstance(stm.what, Loc):
             last = stm.what
-    return next((stm.loc for stm in _all(version.kernel.body) if stm.loc.line == last.line and _does(stm, touch)), last)
-
-
-def _all(body: Body) -> Iterator[Stm]:
-    for stm in body.stms:
-        yield stm
-        for inner in bodies(stm.exp):
-            yield from _all(inner)
+    return next(
+        (stm.loc for stm in all_stms(version.kernel.body) if stm.loc.line == last.line and _does(stm, touch)), last
+    )
 
 
 def _does(stm: Stm, touch: Touch) -> bool:
