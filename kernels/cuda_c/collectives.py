@@ -20,7 +20,20 @@ from ...ir.types import Const
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who
 from ..kernel_ir.nodes import KVar, Operand
-from .operator import Names, Operator, assign, constants, declared, operator, step, take_in, texts
+from .operator import (
+    Names,
+    Operator,
+    assign,
+    constants,
+    declared,
+    define,
+    operator,
+    results,
+    shared,
+    step,
+    take_in,
+    texts,
+)
 from .ops import c_type, operand
 from .text import (
     Printer,
@@ -29,7 +42,6 @@ from .text import (
     barrier,
     declare,
     in_rounds,
-    shared_lines,
     stack_scope,
     statements_text,
     thread_steps,
@@ -44,9 +56,7 @@ Reduce = Callable[[Printer, kir.BlockReduce, Operator], Names]
 
 def block_reduce(p: Printer, stm: kir.BlockReduce, ordered: Reduce) -> None:
     """`ordered`: how, where the operator is not commutative."""
-    for out in stm.outs:
-        p.line(f"{c_type(out.prim)} {out.name};")
-    with p.block(""):
+    with results(p, stm.outs):
         op = operator(p, stm.op)
         total = any_order(p, stm, op) if stm.commutative else ordered(p, stm, op)
         assign(p, tuple(o.name for o in stm.outs), total)
@@ -126,7 +136,8 @@ def combined(p: Printer, op: Operator, value: Names, neutral: Names) -> Names:
 def over_warps(p: Printer, op: Operator, value: Names, neutral: Names) -> None:
     """The first lane of each warp ends with the values of those of all warps."""
     warps, again = p.threads // WARP.threads, p.depth > ONCE
-    partial, half = shared(p, op, 2 * warps if again else warps), f"{half_in_use(p)} + " if again else ""
+    partial = shared(p, op.types, "partial", 2 * warps if again else warps)
+    half = f"{half_in_use(p)} + " if again else ""
     with p.block("if (lane_id() == 0)"):
         assign(p, tuple(f"{s}[{half}warp_id()]" for s in partial), value)
     barrier(p)
@@ -149,15 +160,6 @@ def half_in_use(p: Printer) -> str:
     return p.half
 
 
-def shared(p: Printer, op: Operator, size: int) -> Names:
-    """An array of `size` elements in shared memory for each component; gives their names."""
-    names = tuple(p.fresh("partial") for _ in op.types)
-    for t, name in zip(op.types, names, strict=True):
-        for line in shared_lines(p, f"__shared__ {t}", name, size):
-            p.line(line)
-    return names
-
-
 def warp_reduce(p: Printer, op: Operator, value: Names, lanes: int | str) -> None:
     """Lane 0 ends with the values of `lanes` lanes in order: lane l holds those of l to l + 2d - 1 after distance d."""
     with p.index("d") as d, p.block(f"for (i32 {d} = 1; {d} < {lanes}; {d} *= 2)"):
@@ -169,12 +171,10 @@ def warp_reduce(p: Printer, op: Operator, value: Names, lanes: int | str) -> Non
 
 def block_scan(p: Printer, stm: kir.BlockScan) -> None:
     """Tiles one after the other, each scanned by warps, its warps' totals, and what came before."""
-    for out in stm.carry_out:
-        p.line(f"{c_type(out.prim)} {out.name};")
-    with p.block(""):
+    with results(p, stm.carry_out):
         op = operator(p, stm.op)
         carry = declared(p, op.types, "carry", stm.carry)
-        totals = shared(p, op, p.threads // WARP.threads)
+        totals = shared(p, op.types, "partial", p.threads // WARP.threads)
         first = p.fresh("first")
         index, kind = stm.index.name, c_type(stm.index.prim)
         with p.block(f"for ({kind} {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {first} += {p.threads})"):
@@ -194,8 +194,7 @@ def _scan_tile(p: Printer, stm: kir.BlockScan, op: Operator, carry: Names, total
             assign(p, mine, texts(stm.values))
         result = _scanned(p, op, mine, carry, totals)
         with apart_if(p, has, stm.after):
-            for var, value in zip(stm.scanned, result, strict=True):
-                p.line(f"const {c_type(var.prim)} {var.name} = {value};")
+            define(p, stm.scanned, result)
             statements_text(p, stm.after, Who.EACH)
     barrier(p)
 

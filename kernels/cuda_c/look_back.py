@@ -13,9 +13,9 @@ from ..analysis.tile_items import window_tiles
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who
 from ..kernel_ir.tile_words import word_bytes, words_of
-from .operator import Names, Operator, assign, declared, operator, step, texts
+from .operator import Names, Operator, assign, declared, operator, results, shared, step, texts
 from .ops import c_type, operand
-from .text import Printer, barrier, by, shared_lines
+from .text import Printer, barrier, by, declare_shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +42,11 @@ class Chain:
 
 def look_back(p: Printer, stm: kir.LookBack) -> None:
     """Post what the tile holds, look back, post the total."""
-    for out in stm.outs:
-        p.line(f"{c_type(out.prim)} {out.name};")
-    with p.block(""):
+    with results(p, stm.outs):
         chain = _chain(p, stm)
         place = f"&{chain.words}[{operand(stm.tile)}]"
         by(p, Who.EVERY, f"post({place}, {chain.posted('SUM', texts(stm.own))});")
-        found = tuple(p.fresh("found") for _ in stm.outs)
-        for t, name in zip(chain.op.types, found, strict=True):
-            for line in shared_lines(p, f"__shared__ {t}", name):
-                p.line(line)
+        found = shared(p, chain.op.types, "found")
         acc = declared(p, chain.op.types, "acc", stm.neutral)
         start, last = _back(p, chain)
         _forward(p, chain, acc, start, last)
@@ -77,9 +72,8 @@ def _chain(p: Printer, stm: kir.LookBack) -> Chain:
     words, window, nearest = p.fresh("words"), p.fresh("window"), p.fresh("nearest")
     p.line(f"{kind} *const {words} = ({kind} *){stm.words.name};")
     span = window_tiles(prims, p.threads)
-    shared = [(f"__shared__ {kind}", window, span), ("__shared__ i32", nearest, p.threads // WARP.threads)]
-    for line in (line for one in shared for line in shared_lines(p, *one)):
-        p.line(line)
+    declare_shared(p, kind, window, span)
+    declare_shared(p, "i32", nearest, p.threads // WARP.threads)
     return Chain(stm, op, kind, fields, words, window, nearest, span)
 
 

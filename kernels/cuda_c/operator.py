@@ -10,12 +10,12 @@ from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..kernel_ir.execution import Who
 from ..kernel_ir.fma import contracted_step
-from ..kernel_ir.nodes import KLambda, KLet, KOp, KStm, Operand
+from ..kernel_ir.nodes import KLambda, KLet, KOp, KStm, KVar, Operand
 from ..kernel_ir.traverse import names_in, statements
 from .inline_expressions import right_hand_side
 from .names import with_names
 from .ops import c_type, operand
-from .text import Printer, words_in
+from .text import Printer, declare_shared, words_in
 
 Names = tuple[str, ...]
 
@@ -86,6 +86,29 @@ def constants(p: Printer, types: Names, base: str, values: Names) -> Names:
     return names
 
 
+def shared(p: Printer, types: Names, base: str, size: int | None = None) -> Names:
+    """Variables in shared memory, or arrays of `size` elements, one for each component."""
+    names = tuple(p.fresh(base) for _ in types)
+    for t, name in zip(types, names, strict=True):
+        declare_shared(p, t, name, size)
+    return names
+
+
+@contextmanager
+def results(p: Printer, outs: tuple[KVar, ...]) -> Iterator[None]:
+    """Variables, to which a block of their own gives values."""
+    for out in outs:
+        p.line(f"{c_type(out.prim)} {out.name};")
+    with p.block(""):
+        yield
+
+
+def define(p: Printer, variables: tuple[KVar, ...], values: Names) -> None:
+    """Variables of the kernel that do not change."""
+    for var, value in zip(variables, values, strict=True):
+        p.line(f"const {c_type(var.prim)} {var.name} = {value};")
+
+
 def assign(p: Printer, names: Names, values: Names) -> None:
     """`name = value;` for each component, one after the other."""
     for name, value in zip(names, values, strict=True):
@@ -118,8 +141,7 @@ def take_in(p: Printer, op: KLambda, acc: Names, body: tuple[KStm, ...], values:
             p.line(f"{acc[0]} = {right_hand_side(with_names(rhs, same))};")
         case _:
             p.run(p, body, Who.EACH)
-            for var, value in zip((*fold.left, *fold.right), (*acc, *texts(values)), strict=True):
-                p.line(f"const {c_type(var.prim)} {var.name} = {value};")
+            define(p, (*fold.left, *fold.right), (*acc, *texts(values)))
             p.run(p, fold.body, Who.EACH)
             assign(p, acc, texts(fold.results))
 

@@ -14,10 +14,22 @@ from ..analysis.tile_items import element_bytes, tile_items
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who
 from ..kernel_ir.traverse import bound
-from .collectives import before_warp, combined, meet_if_empty, shared
-from .operator import Names, Operator, assign, constants, declared, operator, step, texts
+from .collectives import before_warp, combined, meet_if_empty
+from .operator import (
+    Names,
+    Operator,
+    assign,
+    constants,
+    declared,
+    define,
+    operator,
+    results,
+    shared,
+    step,
+    texts,
+)
 from .ops import c_type, operand
-from .text import Printer, apart_if, barrier, shared_lines, statements_text, words_in
+from .text import Printer, apart_if, barrier, statements_text, words_in
 
 Staged = kir.BlockReduce | kir.BlockScan
 STAGE_BYTES = 24 << 10
@@ -62,12 +74,10 @@ def staged_reduce(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
 
 def staged_scan(p: Printer, stm: kir.BlockScan) -> None:
     """Runs, warps, the block: each scanned from the one before; `after` is executed by who executed the body."""
-    for out in stm.carry_out:
-        p.line(f"{c_type(out.prim)} {out.name};")
-    with p.block(""):
+    with results(p, stm.carry_out):
         op, items = operator(p, stm.op), tile_items(element_bytes(stm.op))
         carry = declared(p, op.types, "carry", stm.carry)
-        stage, totals = stages(p, op, items), shared(p, op, p.threads // WARP.threads)
+        stage, totals = stages(p, op, items), shared(p, op.types, "partial", p.threads // WARP.threads)
 
         def tile(first: str) -> None:
             fill(p, stm, op, stage, items, first)
@@ -87,12 +97,8 @@ def staged_scan(p: Printer, stm: kir.BlockScan) -> None:
 
 def stages(p: Printer, op: Operator, items: int) -> Names:
     """A tile in shared memory, with a gap after each 32 elements so that runs begin in different banks."""
-    names = tuple(p.fresh("stage") for _ in op.types)
     size = p.threads * items
-    for t, name in zip(op.types, names, strict=True):
-        for line in shared_lines(p, f"__shared__ {t}", name, size + size // WARP.threads):
-            p.line(line)
-    return names
+    return shared(p, op.types, "stage", size + size // WARP.threads)
 
 
 def over_tiles(p: Printer, stm: Staged, items: int, tile: Callable[[str], None]) -> None:
@@ -165,6 +171,5 @@ def finish(p: Printer, stm: kir.BlockScan, stage: Names, items: int, first: str)
         p.line(f"const i32 {at} = {item} * {p.threads} + {p.me};")
         p.line(f"const {c_type(stm.index.prim)} {stm.index.name} = {first} + {at};")
         p.line(f"if ({stm.index.name} >= {operand(stm.hi)}) break;")
-        for var, value in zip(stm.scanned, at_stage(stage, at), strict=True):
-            p.line(f"const {c_type(var.prim)} {var.name} = {value};")
+        define(p, stm.scanned, at_stage(stage, at))
         statements_text(p, stm.after, Who.EACH)

@@ -295,16 +295,15 @@ def barrier_lines(p: Printer) -> list[str]:
     return ["if (__syncthreads_or(failed)) return;" if p.torn else "__syncthreads();"]
 
 
-def shared_lines(p: Printer, kind: str, name: str, count: int | None = None) -> list[str]:
+def declare_shared(p: Printer, type_: str, name: str, count: int | None = None, aligned: str = "") -> None:
     """A variable in shared memory, or an array of `count` elements; of warps that are blocks each has its own."""
-    size = "" if count is None else f"[{count}]"
+    size, kind = "" if count is None else f"[{count}]", f"{aligned}__shared__ {type_}"
     if not p.warps:
-        return [f"{kind} {name}{size};"]
-    every, element = p.fresh(f"{name}_all"), kind.rpartition(" ")[2]
-    return [
-        f"{kind} {every}[{p.warps}]{size};",
-        f"{element} {f'(&{name})' if size else f'&{name}'}{size} = {every}[warp_id()];",
-    ]
+        p.line(f"{kind} {name}{size};")
+        return
+    every = p.fresh(f"{name}_all")
+    p.line(f"{kind} {every}[{p.warps}]{size};")
+    p.line(f"{type_} {f'(&{name})' if size else f'&{name}'}{size} = {every}[warp_id()];")
 
 
 def check(p: Printer, ok: str, site: int, values: tuple[Operand, ...], who: Who) -> None:
@@ -352,8 +351,7 @@ def declare_array(p: Printer, stm: kir.Alloc) -> None:
         return
     size = max(stm.align * stm.array.prim.bytes, UNIT if count * stm.array.prim.bytes >= UNIT else 1)
     aligned = f"alignas({size}) " if size > stm.array.prim.bytes else ""
-    for line in shared_lines(p, f"{aligned}__shared__ {t}", stm.array.name, -(-count // stm.align) * stm.align):
-        p.line(line)
+    declare_shared(p, t, stm.array.name, -(-count // stm.align) * stm.align, aligned)
 
 
 def declare(p: Printer, stms: tuple[KStm, ...], wanted: set[str]) -> None:

@@ -17,7 +17,7 @@ from ..kernel_ir.traverse import assigned, defined, names_in, statements
 from .collectives import warp_reduce
 from .inline_expressions import bare, is_arithmetic
 from .look_back import look_back
-from .operator import Names, Operator, assign, declared, operator, step, take_in, texts
+from .operator import Names, Operator, assign, declared, define, operator, step, take_in, texts
 from .ops import c_type, expression, operand
 from .text import (
     Printer,
@@ -25,8 +25,8 @@ from .text import (
     barrier,
     by,
     declare,
+    declare_shared,
     fails,
-    shared_lines,
     stack_scope,
     statements_text,
     words_in,
@@ -170,8 +170,7 @@ def _update(stm: kir.Atomic, place: str) -> str:
 def broadcast(p: Printer, var: KVar) -> None:
     """The first thread's value to all."""
     place = p.fresh(var.name)
-    for line in shared_lines(p, f"__shared__ {c_type(var.prim)}", place):
-        p.line(line)
+    declare_shared(p, c_type(var.prim), place)
     p.line(f"if ({p.me} == 0) {place} = {var.name};")
     barrier(p)
     p.line(f"{var.name} = {place};")
@@ -243,8 +242,7 @@ def split_at_segment(stm: kir.TeamReduce) -> tuple[tuple[KStm, ...], tuple[KStm,
 def _store_total(p: Printer, stm: kir.TeamReduce, member: str, total: Names) -> None:
     """The first thread of a team has its segment's total."""
     with apart_if(p, f"{member} == 0 && {stm.segment.name} < {operand(stm.hi)}", stm.after):
-        for out, name in zip(stm.outs, total, strict=True):
-            p.line(f"const {c_type(out.prim)} {out.name} = {name};")
+        define(p, stm.outs, total)
         statements_text(p, stm.after, Who.EACH)
 
 
