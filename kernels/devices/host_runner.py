@@ -8,7 +8,7 @@ traced.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -50,13 +50,34 @@ Step = Callable[[Env, Run], None]
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A compiled host function: its frame before a call, steps, and where its parameters and results are."""
+    """An entry, compiled."""
 
     fun: HostFun
+    function: Function
+
+    def shown(self, results: list[Any], own: Callable[[Any], Any]) -> list[Any]:
+        """What the user sees: scalars of NumPy's types, arrays as `own` gives them, without sizes that are only
+        sizes."""
+        wanted = [k for result in self.fun.entry.results for k in result.components]
+        typed = [(results[k], self.fun.results[k].type) for k in wanted]
+        return [own(value) if t.shape else scalar.DTYPES[t.prim].type(value) for value, t in typed]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A compiled host function: its frame before a call, where its parameters are, its body."""
+
     frame: Env
     params: tuple[int, ...]
-    steps: Block
-    results: tuple[int, ...]
+    block: Block
+
+    def call(self, args: Iterator[Any], run: Run) -> list[Any]:
+        """Its results. An iterator keeps no array beyond its last use."""
+        env = self.frame.copy()
+        for slot, arg in zip(self.params, args, strict=True):
+            env[slot] = arg
+        self.block.run(env, run)
+        return [env[slot] for slot in self.block.results]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +104,21 @@ class Callee:
     """A compiled function that others of the program call, and itself."""
 
     fun: HostCallee
-    frame: Env
-    params: tuple[int, ...]
-    block: Block
+    function: Function
 
     def call(self, args: list[Any], run: Run) -> list[Any]:
         """Its results; R0107 where too many of its calls are open."""
         open_calls = run.calls.get(self.fun.name, 0)
         if open_calls >= self.fun.depth:
             raise too_many_calls(self.fun.name.base, self.fun.depth, self.fun.loc)
-        env = self.frame.copy()
-        for slot, param, arg in zip(self.params, self.fun.params, args, strict=True):
-            env[slot] = run.device.dense(arg) if param.type.shape else arg
+        taken = (run.device.dense(x) if p.type.shape else x for p, x in zip(self.fun.params, args, strict=True))
         run.calls[self.fun.name] = open_calls + 1
         try:
-            self.block.run(env, run)
+            return self.function.call(taken, run)
         except RecursionError:
             raise too_many_calls(self.fun.name.base, open_calls, self.fun.loc) from None
         finally:
             run.calls[self.fun.name] = open_calls
-        return [env[slot] for slot in self.block.results]
 
 
 def compile_host(fun: HostFun) -> Code:
@@ -112,11 +128,8 @@ def compile_host(fun: HostFun) -> Code:
         allow_depth()
     for callee in fun.callees:
         inner = HostCompiler(callees=compiler.callees)
-        inner_params = tuple(inner.slot(p.name) for p in callee.params)
-        compiler.callees[callee.name] = Callee(callee, inner.frame, inner_params, inner.block(callee.body))
-    params = tuple(compiler.slot(p.name) for p in fun.params)
-    block = compiler.block(fun.body)
-    return Code(fun, compiler.frame, params, block, block.results)
+        compiler.callees[callee.name] = Callee(callee, inner.function(callee.params, callee.body))
+    return Code(fun, compiler.function(fun.params, fun.body))
 
 
 @dataclass(slots=True)
@@ -129,6 +142,9 @@ class HostCompiler:
     frame: Env = field(default_factory=list)
     guards: dict[Name, tuple[str, ...]] = field(default_factory=dict)
     callees: dict[Name, Callee] = field(default_factory=dict[Name, Callee])
+
+    def function(self, params: tuple[core.Param, ...], body: HostBody) -> Function:
+        return Function(self.frame, tuple(self.slot(p.name) for p in params), self.block(body))
 
     def slot(self, name: Name) -> int:
         if name not in self.slots:

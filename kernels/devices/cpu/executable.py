@@ -355,12 +355,8 @@ class Executable:
         run = Run(
             self.device if threads == self.device.threads else self.with_threads(threads), *settings, threads, log
         )
-        env = code.frame.copy()
-        values = [*sizes, *self.arguments(code, args)]
-        for slot, value in zip(code.params, values, strict=True):
-            env[slot] = value
-        code.steps.run(env, run)
-        return self.results(code, [env[slot] for slot in code.results], args), tuple(run.trace)
+        results = code.function.call(iter([*sizes, *self.arguments(code, args)]), run)
+        return self.results(code, results, args), tuple(run.trace)
 
     def default(self, threads: int) -> Callable[[str], int]:
         """What thresholds are on `threads` threads, unless they are set."""
@@ -385,17 +381,13 @@ class Executable:
     def results(
         self, code: Code, results: list[Any], args: Sequence[np.ndarray | np.generic]
     ) -> list[np.ndarray | np.generic]:
-        """What the user sees: arrays of their own, scalars of NumPy's types, without sizes that are only sizes."""
-        wanted = [k for result in code.fun.entry.results for k in result.components]
+        """What the user sees, arrays of their own."""
         seen: list[Any] = [a for a in args if isinstance(a, np.ndarray) and a.ndim]
-        shown: list[np.ndarray | np.generic] = []
-        for k in wanted:
-            value, type_ = results[k], code.fun.results[k].type
-            if not type_.shape:
-                shown.append(DTYPES[type_.prim].type(value))
-                continue
+
+        def own(value: np.ndarray) -> np.ndarray:
             if not value.flags.c_contiguous or any(np.may_share_memory(value, other) for other in seen):
                 value = value.copy()
             seen.append(value)
-            shown.append(value)
-        return shown
+            return value
+
+        return code.shown(results, own)

@@ -17,7 +17,6 @@ from ....ir.entry import bind_sizes
 from ....ir.errors import Diagnostic, Label, Loc, RunError
 from ....ir.machine import BLOCK
 from ....ir.records import dataclass
-from ....ir.scalar import DTYPES
 from ....ir.types import Name
 from ...cuda_c.module import cuda_module
 from ...host_ir.nodes import HostProgram
@@ -179,11 +178,8 @@ class CudaExecutable:
     ) -> tuple[list[Any], Trace]:
         clock = self.waited if isinstance(log, Careful) else self.gpu.marks.mark
         code, run = self.codes[entry], Run(self.device, *settings, 1, log, clock)
-        env = code.frame.copy()
-        for slot, value in zip(code.params, self.arguments(entry, args, code.fun.consumes), strict=True):
-            env[slot] = value
-        code.steps.run(env, run)
-        results = self.results(code, [env[slot] for slot in code.results], args)
+        found = code.function.call(iter(self.arguments(entry, args, code.fun.consumes)), run)
+        results = self.results(code, found, args)
         self.device.synchronise()
         return results, tuple(run.trace)
 
@@ -209,24 +205,20 @@ class CudaExecutable:
         return values
 
     def results(self, code: Code, results: list[Any], args: Sequence[Any]) -> list[Any]:
-        """What the user sees: arrays of their own, scalars of NumPy's types, without sizes that are only sizes."""
-        wanted = [k for result in code.fun.entry.results for k in result.components]
+        """What the user sees, arrays of their own."""
         loc = self.functions[code.fun.entry.name].loc
         seen = {id(arg.block) for arg in args if isinstance(arg, CudaArray)}
-        shown: list[Any] = []
-        for k in wanted:
-            value, type_ = results[k], code.fun.results[k].type
-            if not type_.shape:
-                shown.append(DTYPES[type_.prim].type(value))
-                continue
+
+        def own(value: CudaArray) -> CudaArray:
             try:
-                own = self.gpu.dense(value)
-                own = self.gpu.copy(own) if id(own.block) in seen else own
+                array = self.gpu.dense(value)
+                array = self.gpu.copy(array) if id(array.block) in seen else array
             except OutOfMemory as why:
                 raise room_error(why, "a result", loc) from None
-            seen.add(id(own.block))
-            shown.append(own)
-        return shown
+            seen.add(id(array.block))
+            return array
+
+        return code.shown(results, own)
 
 
 def refused(why: str, loc: Loc) -> RunError:
