@@ -35,7 +35,7 @@ def map_adjoints(sweep: Sweep, exp: Screma, seeds: Sequence[Atom | None]) -> Non
         arrays.append(seed.name)
         params.append(code.param("adj", code.types[seed.name].row()))
         row_seeds.append(Var(params[-1].name))
-    rows_adjoints(sweep, exp.width, arrays, params, exp.arrays, f.params, f.body, row_seeds)
+    rows_adjoints(sweep, exp, arrays, Lambda(tuple(params), f.body, ()), f.params, row_seeds)
 
 
 def row_adjoints(sweep: Sweep, exp: Screma, place: Atom, seeds: Sequence[Atom | None]) -> None:
@@ -59,27 +59,20 @@ def row_adjoints(sweep: Sweep, exp: Screma, place: Atom, seeds: Sequence[Atom | 
 
 
 def rows_adjoints(
-    sweep: Sweep,
-    width: Atom,
-    arrays: Sequence[Name],
-    params: Sequence[Param],
-    inputs: Sequence[Name],
-    own: Sequence[Param],
-    body: Body,
-    seeds: Sequence[Atom | None],
+    sweep: Sweep, exp: Screma, arrays: Sequence[Name], f: Lambda, own: Sequence[Param], seeds: Sequence[Atom | None]
 ) -> None:
-    """Emits the map over `arrays` that sweeps `body`, and adds what it gives: the adjoints of rows of `inputs`
-    (parameters `own`), and of what is free in it."""
-    code = sweep.code
-    sweep.active.update(p.name for p, a in zip(own, inputs, strict=True) if a in sweep.active)
-    free = wanted(code, list(free_in_lambda(Lambda(tuple(params), body, ()))), sweep.active)
+    """Emits the map over `arrays` that sweeps `f`, and adds what it gives: the adjoints of rows of the inputs of `exp`
+    (parameters `own`), and of what is free in `f`."""
+    code, width, params = sweep.code, exp.width, f.params
+    sweep.active.update(p.name for p, a in zip(own, exp.arrays, strict=True) if a in sweep.active)
+    free = wanted(code, list(free_in_lambda(f)), sweep.active)
     rows, entered = sweep.rows(free)
-    rows.run(body, seeds)
+    rows.run(f.body, seeds)
     rows.settle([p.name for p in own])
     found = [n for n in free if n in rows.dense]
     inside = [n for n in found if code.types[n].shape and moves_inside(rows.code.stms, rows.dense[n])]
     summed = sorted([n for n in found if n not in inside], key=lambda n: bool(code.types[n].shape))
-    mine = [(array, found) for array, p in zip(inputs, own, strict=True) if (found := rows.dense.get(p.name))]
+    mine = [(array, found) for array, p in zip(exp.arrays, own, strict=True) if (found := rows.dense.get(p.name))]
     if inside:
         pure = without_writes(rows.code.stms, [p.name for p in entered.values()])
         body = Body(tuple(pure), tuple([rows.dense[name] for name in inside]))

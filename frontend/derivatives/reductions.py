@@ -115,7 +115,8 @@ def _general(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None]) 
     first = composed.inline(red.op, [*left, *own])
     body = composed.body(composed.inline(red.op, [*first, *right]))
     names = [a.name for a in (*before, *arrays, *behind)]
-    rows_adjoints(sweep, exp.width, names, [p for side in sides for p in side], exp.arrays, sides[1], body, seeds)
+    f = Lambda(tuple([p for side in sides for p in side]), body, ())
+    rows_adjoints(sweep, exp, names, f, sides[1], seeds)
 
 
 def _flipped(code: Code, red: Reduction) -> Lambda:

@@ -46,10 +46,10 @@ def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | No
     half = len(red.neutral)
     extra = [code.param("adj", copy.ret[k]) for k in numbers]
     arrays = [*[b.name for b in before], *exp.arrays, *[t.name for t in totals]]
-    inputs = copy.params[half:]
     adjoints = dict(zip(numbers, [Var(p.name) for p in extra], strict=True))
     row_seeds = [adjoints.get(k) for k in range(half)]
-    rows_adjoints(sweep, exp.width, arrays, [*copy.params, *extra], exp.arrays, inputs, copy.body, row_seeds)
+    f = Lambda((*copy.params, *extra), copy.body, ())
+    rows_adjoints(sweep, exp, arrays, f, copy.params[half:], row_seeds)
 
 
 def _recurrence(
