@@ -49,7 +49,7 @@ def entry_function(st: Stage, dec: ValDec, env: Env) -> FunDef:
         value = apply(st, function if dec.params else constant_of(st, function), args, dec.loc, "")
         value = _relying_on(st, value, _note_checks_of_parameters(dec, builder))
     own = own_sizes(st, value, builder, [*sizes, *params])
-    definition, _ = finish_function(st, st.fresh(dec.name), sizes, params, builder, value, own, dec)
+    definition, _ = finish_function(st, (*sizes, *params), builder, value, own, dec)
     consumed = list(consumed_names(st, dec.params, args[: len(dec.params)], env))
     for arrow, arg in zip(arrows, args, strict=True):
         consumed += [name for name in array_names(arg) if arrow.consumes and name not in consumed]

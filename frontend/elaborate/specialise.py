@@ -147,9 +147,8 @@ def _specialise(st: Stage, function: Closure, args: tuple[Value, ...]) -> Specia
     keep = fun.id in st.by_hand or any(attr.name == "noinline" for attr in fun.attrs)
     if own is None or not atoms_of(result) or (not keep and count < (LARGE if own else SMALL)):
         return None
-    name = st.fresh(fun.name)
     consumed = consumed_names(st, fun.params, inner_args, function.env)
-    definition, special = finish_function(st, name, sizes, params, builder, result, own, fun)
+    definition, special = finish_function(st, (*sizes, *params), builder, result, own, fun)
     kernels = tuple(_kernel(st, dec, env, args, special) for dec, env in st.by_hand.get(fun.id, ()))
     st.functions.append(replace(definition, consumes=consumed, kernels=kernels))
     return special
@@ -207,22 +206,16 @@ def own_sizes(st: Stage, result: Value, builder: Builder, params: list[Param]) -
 
 
 def finish_function(
-    st: Stage,
-    name: Name,
-    sizes: list[Param],
-    params: list[Param],
-    builder: Builder,
-    result: Value,
-    own: list[Atom],
-    fun: ValDec,
+    st: Stage, params: tuple[Param, ...], builder: Builder, result: Value, own: list[Atom], fun: ValDec
 ) -> tuple[FunDef, Special]:
     """The core function whose body is `builder` with `result`; its own sizes are its first results."""
+    name = st.fresh(fun.name)
     fresh = {atom: st.param("n", I64) for atom in own}
     outside = with_sizes(result, [Var(fresh[a].name) if a in fresh else a for a in sizes_of(result)])
     results, _ = with_names(st, "result", outside)
     body = body_of(builder, own + atoms_of(result))
-    definition = FunDef(name, (*sizes, *params), (), (*fresh.values(), *results), body, None, fun.attrs, fun.loc)
-    names = tuple([param.name for param in (*sizes, *params)])
+    definition = FunDef(name, params, (), (*fresh.values(), *results), body, None, fun.attrs, fun.loc)
+    names = tuple([param.name for param in params])
     return definition, Special(name, names, tuple([param.name for param in fresh.values()]), outside)
 
 
