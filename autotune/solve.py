@@ -212,28 +212,19 @@ def descend(cases: Sequence[Side], weights: Sequence[float]) -> Solution:
         parts = (cost_of(case, weight, thresholds) for weight, case in zip(weights, cases, strict=True))
         return sum(parts, NOTHING)
 
-    starts = (dict.fromkeys(values, INFINITY), dict.fromkeys(values, 0))
-    found = [_improved(start, guards, values, cost) for start in starts]
-    best = min(found, key=cost)
+    def improved(thresholds: dict[str, int]) -> dict[str, int]:
+        now, changed = cost(thresholds), True
+        while changed:
+            changed = False
+            for names in guards:
+                for choice in product(*(values[name] for name in names)):
+                    there = thresholds | dict(zip(names, choice, strict=True))
+                    if (after := cost(there)) < now and not is_same(after, now):
+                        thresholds, now, changed = there, after, True
+        return thresholds
+
+    best = min((improved(dict.fromkeys(values, start)) for start in (INFINITY, 0)), key=cost)
     return Solution(cost(best), {name: _free(name, best, values[name], cost) for name in best}, False)
-
-
-def _improved(
-    start: Mapping[str, int],
-    guards: Sequence[tuple[str, ...]],
-    values: Mapping[str, Sequence[int]],
-    cost: Callable[[Mapping[str, int]], Cost],
-) -> dict[str, int]:
-    thresholds, now = dict(start), cost(start)
-    changed = True
-    while changed:
-        changed = False
-        for names in guards:
-            for choice in product(*(values[name] for name in names)):
-                there = thresholds | dict(zip(names, choice, strict=True))
-                if (after := cost(there)) < now and not is_same(after, now):
-                    thresholds, now, changed = there, after, True
-    return thresholds
 
 
 def _free(

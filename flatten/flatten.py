@@ -98,7 +98,9 @@ def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
     lifts = Lifts({fun.name: fun for fun in prog.functions if not fun.kernels})
 
     def flow_for(entry: str, mode: Mode = mode) -> Flow:
-        return _flow(names, mode, machine, types, consumed, trail, Guards(entry, "", counts, (), 0, 0), lifts)
+        known = Known(types, consumed, varying=mode in (Mode.INCREMENTAL, Mode.EVERY))
+        context = Context(names, mode, machine, False, walk, walk_top, lifts)
+        return Flow(context, known, Output(Guards(entry, "", counts, (), 0, 0), trail))
 
     globals_ = flow_for("consts")
     walk_top(globals_, Body(prog.consts, ()))
@@ -117,20 +119,6 @@ def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
         functions.append(lift(flow_for(lifted.name.base, mode), lifted))
     flat = sequentialise(Prog(tuple(globals_.output.stms), tuple(functions), names.next), machine, globals_.note)
     return Flattened(flat, tuple(trail), tuple(warnings))
-
-
-def _flow(
-    names: Names,
-    mode: Mode,
-    machine: Machine,
-    types: dict[Name, Type],
-    consumed: set[Name],
-    trail: list[Fired],
-    guards: Guards,
-    lifts: Lifts,
-) -> Flow:
-    known = Known(types, consumed, varying=mode in (Mode.INCREMENTAL, Mode.EVERY))
-    return Flow(Context(names, mode, machine, False, walk, walk_top, lifts), known, Output(guards, trail))
 
 
 def _over_budget(flow: Flow, fun: FunDef) -> list[Diagnostic]:

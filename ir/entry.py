@@ -15,7 +15,7 @@ from .core import FunDef
 from .entry_points import Entry
 from .errors import DataError, Diagnostic, Label, RunError
 from .scalar import prim_of
-from .types import Atom, Const, Name, Type, Var
+from .types import Atom, Name, Type, Var
 
 Argument = np.ndarray | np.generic
 
@@ -49,13 +49,20 @@ def _entry_of(fun: FunDef) -> Entry:
 def _match_shape(
     fun: FunDef, position: int, t: Type, shape: tuple[int, ...], known: dict[Name, tuple[int, int | None]]
 ) -> None:
-    """Adds the sizes of one array to `known` (value, and the position that gave it)."""
+    """Adds the sizes of one array to `known` (value, and the position that gave it). Raises RunError:
+
+    invalid size: argument 2 `b` has shape [3][4], `a` needs [5][_] because both use size m"""
     for size, actual in zip(t.shape, shape, strict=True):
         if isinstance(size, Var):
             known.setdefault(size.name, (actual, position))
     clash = next((s for s, n in zip(t.shape, shape) if _expected(s, known) != n), None)
     if clash is not None:
-        raise _size_mismatch(fun, position, t, shape, known, clash)
+        needed = "".join(f"[{_expected(s, known)}]" if s == clash else "[_]" for s in t.shape)
+        why = f"its type needs {needed}"
+        if isinstance(clash, Var):
+            why = _why(fun, position, known[clash.name][1], needed, clash.name)
+        has = f"{_argument(fun, position)} has shape {shape_text(shape)}"
+        raise RunError(_diagnostic(fun, "R0105", f"invalid size: {has}, {why}"))
 
 
 def _expected(size: Atom, known: dict[Name, tuple[int, int | None]]) -> int:
@@ -63,26 +70,6 @@ def _expected(size: Atom, known: dict[Name, tuple[int, int | None]]) -> int:
 
 
 # ---- what is said ------------------------------------------------------------------------------------------------
-
-
-def _size_mismatch(
-    fun: FunDef,
-    position: int,
-    t: Type,
-    shape: tuple[int, ...],
-    known: dict[Name, tuple[int, int | None]],
-    clash: Atom,
-) -> RunError:
-    """invalid size: argument 2 `b` has shape [3][4], `a` needs [5][_] because both use size m"""
-    needed = "".join(f"[{_expected(s, known)}]" if s == clash else "[_]" for s in t.shape)
-    has = f"{_argument(fun, position)} has shape {shape_text(shape)}"
-    match clash:
-        case Const():
-            why = f"its type needs {needed}"
-        case Var(name):
-            _, giver = known[name]
-            why = _why(fun, position, giver, needed, name)
-    return RunError(_diagnostic(fun, "R0105", f"invalid size: {has}, {why}"))
 
 
 def _why(fun: FunDef, position: int, giver: int | None, needed: str, size: Name) -> str:

@@ -26,7 +26,6 @@ from .aliases import (
     Function,
     Gives,
     Parts,
-    Place,
     both,
     field_of,
     has_data,
@@ -59,7 +58,8 @@ def check_unique(types: dict[int, Ty], dec: ValDec, shown: Callable[[Ty], Ty]) -
 
 
 def _function(flow: Flow, params: tuple[s.Pat, ...], ret: s.TypeExp | None, body: s.Exp, name: str) -> Gives:
-    """Walk through a function; says what is fresh in its result: what is declared so, else all that is."""
+    """Walk through a function; says what is fresh in its result: what is declared so, which is the caller's alone
+    (E0222), else all that is."""
     mark, start = len(flow.trail), set(flow.variables)
     for param in params:
         bind_param(flow, param, ())
@@ -83,7 +83,14 @@ def _function(flow: Flow, params: tuple[s.Pat, ...], ret: s.TypeExp | None, body
         check_written(ret, flow.types[body.id], result, body.loc)
         declared = unique_parts(ret)
         for path in declared:
-            _check_result(flow, ret, body, places_of(part_at(result, path)), borrowed, shared, name)
+            part, here = places_of(part_at(result, path)), [Label(ret.loc, "declared here")]
+            if found := part & borrowed:
+                owner = flow.name_of(min(found))
+                message = f"the result of {name} is declared unique, but may share data with `{owner}`"
+                raise fault("E0222", message, body.loc, "the result", here, hint="return a `copy`")
+            if part & shared:
+                message = f"the parts of the unique result of {name} share data with each other"
+                raise fault("E0222", message, body.loc, "the result", here)
         return Gives(declared, not shared, lent)
     fresh = tuple([path for path, places in parts if places.isdisjoint(borrowed | shared)])
     return Gives(WHOLE if len(fresh) == len(parts) else fresh, not shared, lent)
@@ -97,26 +104,6 @@ def _check_global(flow: Flow, body: s.Exp, result: Alias, name: str) -> None:
             owner = flow.name_of(min(found))
             message = f"the result of {name} may share data with `{owner}`, a definition of the program"
             raise fault("E0222", message, body.loc, "the result", hint="return a `copy`")
-
-
-def _check_result(
-    flow: Flow,
-    ret: s.TypeExp,
-    body: s.Exp,
-    part: frozenset[Place],
-    borrowed: set[Place],
-    shared: set[Place],
-    name: str,
-) -> None:
-    """E0222: a result, or a part of it, that is declared `*` is the caller's alone."""
-    declared = [Label(ret.loc, "declared here")]
-    if found := part & borrowed:
-        owner = flow.name_of(min(found))
-        message = f"the result of {name} is declared unique, but may share data with `{owner}`"
-        raise fault("E0222", message, body.loc, "the result", declared, hint="return a `copy`")
-    if part & shared:
-        message = f"the parts of the unique result of {name} share data with each other"
-        raise fault("E0222", message, body.loc, "the result", declared)
 
 
 # ---- expressions ----------------------------------------------------------------------------------------------------

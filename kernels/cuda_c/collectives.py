@@ -77,10 +77,14 @@ def any_order(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
 
 
 def in_order(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
-    """Tiles one after the other; the total so far stands left of the next tile."""
+    """Tiles one after the other, of an element for each thread, the neutral one behind the last; the total so far
+    stands left of the next tile."""
     total = declared(p, op.types, "total", stm.neutral)
     with tiles(p, stm.index, stm.lo, stm.hi):
-        value = tile_values(p, stm.index, stm.hi, stm.body, stm.values, stm.neutral, op)
+        value = declared(p, op.types, "value", stm.neutral)
+        with apart_if(p, f"{stm.index.name} < {operand(stm.hi)}", stm.body):
+            statements_text(p, stm.body, Who.EACH)
+            assign(p, value, texts(stm.values))
         tile = combined(p, op, value, texts(stm.neutral))
         step(p, op, total, total, tile)
     return total
@@ -104,23 +108,6 @@ def meet_if_empty(p: Printer, lo: Operand, hi: Operand) -> None:
         return
     with p.block(f"if ({operand(lo)} >= {operand(hi)})"):
         barrier(p)
-
-
-def tile_values(
-    p: Printer,
-    index: KVar,
-    hi: Operand,
-    body: tuple[kir.KStm, ...],
-    values: tuple[Operand, ...],
-    neutral: tuple[Operand, ...],
-    op: Operator,
-) -> Names:
-    """A thread's element of the tile, or the neutral element."""
-    mine = declared(p, op.types, "value", neutral)
-    with apart_if(p, f"{index.name} < {operand(hi)}", body):
-        statements_text(p, body, Who.EACH)
-        assign(p, mine, texts(values))
-    return mine
 
 
 def combined(p: Printer, op: Operator, value: Names, neutral: Names) -> Names:

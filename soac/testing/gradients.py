@@ -44,7 +44,13 @@ def wrong_gradient(program: Program, entry: str, args: Sequence[Argument], seed:
     if not abs(reverse - forward) <= tolerance * scale:
         return f"reverse mode gives {reverse}, forward mode {forward}"
     step = float(np.finfo(f"f{min(floats)}").eps) ** (1 / 3)
-    values = [_moved(program, entry, x, along, adjoints, step * k) for k in (-1, 0, 1)]
+
+    def value(by: float) -> float:
+        """⟨y', f (x + by x')⟩"""
+        moved = [(a + by * d).astype(a.dtype) if a.dtype.kind == "f" else a for a, d in zip(x, along, strict=True)]
+        return _product(_results(program, entry, _scalars(moved)), adjoints)[0]
+
+    values = [value(step * k) for k in (-1, 0, 1)]
     if not np.isfinite(values).all():
         return None
     left, right = ((values[k + 1] - values[k]) / step for k in (0, 1))
@@ -89,16 +95,3 @@ def _product(xs: Sequence[Argument], ys: Sequence[np.ndarray]) -> tuple[float, f
     """The scalar product over the floats, and that of the absolute values."""
     pairs = [(np.float64(np.asarray(x)), np.float64(y)) for x, y in zip(xs, ys, strict=True) if y.dtype.kind == "f"]
     return sum(float((x * y).sum()) for x, y in pairs), sum(float(abs(x * y).sum()) for x, y in pairs)
-
-
-def _moved(
-    program: Program,
-    entry: str,
-    x: Sequence[np.ndarray],
-    along: Sequence[np.ndarray],
-    adjoints: Sequence[np.ndarray],
-    step: float,
-) -> float:
-    """⟨y', f (x + step x')⟩"""
-    moved = [(a + step * d).astype(a.dtype) if a.dtype.kind == "f" else a for a, d in zip(x, along, strict=True)]
-    return _product(_results(program, entry, _scalars(moved)), adjoints)[0]
