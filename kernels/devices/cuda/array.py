@@ -107,7 +107,17 @@ class CudaArray(OnDevice):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, object]:
-        return interface_of(self)
+        """With strides in bytes."""
+        self.show()
+        size = self.prim.bytes
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self.address if self.size else 0, False),
+            "strides": None if self.is_dense else tuple(stride * size for stride in self.strides),
+            "stream": None,
+            "version": 3,
+        }
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.gpu.driver.place
@@ -120,39 +130,15 @@ class CudaArray(OnDevice):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        return capsule_of(self, stream, max_version, dl_device, copy)
-
-
-def interface_of(array: CudaArray) -> dict[str, object]:
-    """`__cuda_array_interface__`; strides in bytes."""
-    array.show()
-    size = array.prim.bytes
-    return {
-        "shape": array.shape,
-        "typestr": array.dtype.str,
-        "data": (array.address if array.size else 0, False),
-        "strides": None if array.is_dense else tuple(stride * size for stride in array.strides),
-        "stream": None,
-        "version": 3,
-    }
-
-
-def capsule_of(
-    array: CudaArray,
-    stream: int | None,
-    max_version: tuple[int, int] | None,
-    dl_device: tuple[int, int] | None,
-    copy: bool | None,
-) -> object:
-    """`__dlpack__`: a capsule of the array, or of a copy if one is asked for. Raises BufferError."""
-    place = array.gpu.driver.place
-    if dl_device is not None and tuple(map(int, dl_device)) != place:
-        raise BufferError(f"the array is on device {place}: take `numpy.asarray` of it for a copy in host memory")
-    if place[0] == dlpack.CUDA and stream == 0:
-        raise BufferError("stream 0 is ambiguous: 1 is the default stream, 2 that of a thread")
-    given = array.gpu.call(lambda: array.gpu.finished_copy(array)) if copy else array
-    given.show()
-    address = given.address if given.size else 0
-    tensor = Tensor(address, place, given.prim, given.shape, given.strides)
-    versioned = max_version is not None and max_version[0] >= dlpack.VERSION[0]
-    return dlpack.produced(tensor, given, versioned, dlpack.COPIED if copy else 0)
+        """A capsule of the array, or of a copy if one is asked for. Raises BufferError."""
+        place = self.gpu.driver.place
+        if dl_device is not None and tuple(map(int, dl_device)) != place:
+            raise BufferError(f"the array is on device {place}: take `numpy.asarray` of it for a copy in host memory")
+        if place[0] == dlpack.CUDA and stream == 0:
+            raise BufferError("stream 0 is ambiguous: 1 is the default stream, 2 that of a thread")
+        given = self.gpu.call(lambda: self.gpu.finished_copy(self)) if copy else self
+        given.show()
+        address = given.address if given.size else 0
+        tensor = Tensor(address, place, given.prim, given.shape, given.strides)
+        versioned = max_version is not None and max_version[0] >= dlpack.VERSION[0]
+        return dlpack.produced(tensor, given, versioned, dlpack.COPIED if copy else 0)
