@@ -65,10 +65,7 @@ def _merged(body: Body, sharing: Sharing) -> tuple[Stm, ...]:
     uses.update(atom.name for atom in body.result if isinstance(atom, Var))
     out: list[Stm] = []
     for stm in stms:
-        pair = (
-            _with_earlier(out, stm, stm.exp, made, uses, sharing) if isinstance(stm.exp, SegScatter | SegHist) else None
-        )
-        if pair is not None:
+        if (pair := _with_earlier(out, stm, made, uses, sharing)) is not None:
             earlier, stm = pair
             out.remove(earlier)
             made |= {p.name: stm for p in stm.pat}
@@ -77,16 +74,14 @@ def _merged(body: Body, sharing: Sharing) -> tuple[Stm, ...]:
 
 
 def _with_earlier(
-    before: list[Stm],
-    stm: Stm,
-    exp: SegScatter | SegHist,
-    made: Mapping[Name, Stm],
-    uses: Counter[Name],
-    sharing: Sharing,
+    before: list[Stm], stm: Stm, made: Mapping[Name, Stm], uses: Counter[Name], sharing: Sharing
 ) -> tuple[Stm, Stm] | None:
-    """The write that gives the destinations, and both as one; None where they stay two."""
-    earlier = made.get(exp.dests[0])
-    if earlier is None or earlier not in before or is_opaque(stm) or is_opaque(earlier):
+    """The write that gives the destinations of one, and both as one; None where they stay two."""
+    exp = stm.exp
+    earlier = made.get(exp.dests[0]) if isinstance(exp, SegScatter | SegHist) else None
+    if not isinstance(exp, SegScatter | SegHist) or earlier is None or earlier not in before:
+        return None
+    if is_opaque(stm) or is_opaque(earlier):
         return None
     first = earlier.exp
     if not isinstance(first, SegScatter | SegHist) or not _may_mix(first, stm, exp):
