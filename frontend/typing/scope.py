@@ -3,6 +3,7 @@ no copies."""
 
 from __future__ import annotations
 
+from dataclasses import field
 from functools import cache
 
 from ...ir.errors import NOWHERE, Loc
@@ -88,23 +89,15 @@ _UNKNOWN_TYPE = TypeBinding((), UNIT, (), NOWHERE, is_failed=True)
 FAILED = ModuleBinding({}, {}, {}, {}, is_failed=True)
 
 
+@dataclass(slots=True, eq=False)
 class Scope:
     """The four name spaces at one place of the program."""
 
-    __slots__ = ("modules", "signatures", "trail", "types", "values")
-
-    def __init__(
-        self,
-        values: dict[str, Binding],
-        types: dict[str, TypeBinding],
-        modules: dict[str, ModuleLike],
-        signatures: dict[str, SignatureBinding],
-    ) -> None:
-        self.values = values
-        self.types = types
-        self.modules = modules
-        self.signatures = signatures
-        self.trail: list[tuple[dict, str, object]] = []
+    values: dict[str, Binding]
+    types: dict[str, TypeBinding]
+    modules: dict[str, ModuleLike]
+    signatures: dict[str, SignatureBinding]
+    trail: list[tuple[dict, str, object]] = field(default_factory=list)
 
     def copy(self) -> Scope:
         """The names as they are now, whatever becomes of this scope."""
