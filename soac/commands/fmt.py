@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -13,7 +12,7 @@ from ..frontend.formatting.layout import format_text
 from ..ir.errors import SoacError
 from ..source import read_source
 from .options import DataCommand
-from .test import SUFFIXES
+from .test import programs_in
 
 SOURCES = click.Path(exists=True, allow_dash=True, path_type=Path)
 
@@ -28,7 +27,7 @@ def command(files: tuple[Path, ...], check: bool) -> int:
     Lines end where they did, but for those of more than 120 columns, which are broken; comments stay, and the meaning
     is the same. What does not parse is left as it is."""
     code = 0
-    for path in _sources(files):
+    for path in programs_in(files, Path.is_file):
         try:
             text = read_source(path)
             formatted = format_text(text, str(path))
@@ -44,15 +43,6 @@ def command(files: tuple[Path, ...], check: bool) -> int:
             if not check:
                 _replace(path, formatted)
     return code
-
-
-def _sources(files: Sequence[Path]) -> Iterator[Path]:
-    """The files, and the programs below the directories."""
-    for path in files:
-        if path.is_dir():
-            yield from (found for found in sorted(path.rglob("*")) if found.suffix in SUFFIXES and found.is_file())
-        else:
-            yield path
 
 
 def _replace(path: Path, text: str) -> None:

@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -93,20 +93,21 @@ class Tested:
     kernels: dict[str, Costs] = field(default_factory=dict)
 
 
-def programs_in(files: Sequence[Path]) -> Iterator[Path]:
-    """The files, and of directories the programs below them that have a test block."""
-    for path in files:
-        if path.is_dir():
-            yield from (found for found in sorted(path.glob("**/*")) if found.suffix in SUFFIXES and _has_block(found))
-        else:
-            yield path
-
-
-def _has_block(path: Path) -> bool:
+def has_block(path: Path) -> bool:
+    """Whether a program has a test block."""
     try:
         return path.is_file() and BLOCK.search(read_bytes(path)) is not None
     except OSError:
         return False
+
+
+def programs_in(files: Sequence[Path], is_wanted: Callable[[Path], bool] = has_block) -> Iterator[Path]:
+    """The files, and of directories the programs below them that are wanted."""
+    for path in files:
+        if path.is_dir():
+            yield from (found for found in sorted(path.glob("**/*")) if found.suffix in SUFFIXES and is_wanted(found))
+        else:
+            yield path
 
 
 # ---- while it runs ------------------------------------------------------------------------------------------------
