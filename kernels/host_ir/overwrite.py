@@ -18,7 +18,7 @@ from ...ir.records import dataclass
 from ...ir.types import Name, Var
 from ..kernel_ir.nodes import KArray, Kernel
 from .liveness import uses, uses_of_body
-from .nodes import HostBody, HostCallee, HostExp, HostFun, HostIf, HostLoop, HostProgram, HostStm, Launch, Over
+from .nodes import HostBody, HostExp, HostFun, HostIf, HostLoop, HostProgram, HostStm, Launch, Over
 
 Pairs = dict[tuple[Name, Name], set[tuple[str, KArray, KArray]]]
 """Results with the operands that they may overwrite; for each the kernels that do, with what these call the two."""
@@ -40,11 +40,8 @@ class _Overwrites:
     used: set[tuple[str, KArray, KArray]] = field(default_factory=set[tuple[str, KArray, KArray]])
 
     def of_function(self, fun: HostFun) -> HostFun:
-        callees = tuple(self.of_callee(callee) for callee in fun.callees)
+        callees = tuple(replace(callee, body=self.of_body(callee.body, ())) for callee in fun.callees)
         return replace(fun, body=self.of_body(fun.body, ()), callees=callees)
-
-    def of_callee(self, callee: HostCallee) -> HostCallee:
-        return replace(callee, body=self.of_body(callee.body, ()))
 
     def of_body(self, body: HostBody, carried: Iterable[Name]) -> HostBody:
         """`carried`: what else may be overwritten, the parameters of a loop whose body it is."""

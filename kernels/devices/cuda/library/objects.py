@@ -120,15 +120,11 @@ def forms_of(kernels: Sequence[Kernel], sizes: Sequence[int]) -> Iterator[Form]:
                 usual = cuda_kernel(kernel, asked, first, grid)
                 for wide in (False, True) if usual.bound else (False,):
                     for far in (False, True) if usual.near else (False,):
-                        renamed = kernel_for(kernel, f"{asked}_{grid.value}{'_wide' * wide}{'_far' * far}")
+                        form = f"{asked}_{grid.value}{'_wide' * wide}{'_far' * far}"
+                        renamed = replace(kernel, name=f"{kernel.name}_{form}")
                         text = cuda_kernel(renamed, asked, first, grid, wide, far)
                         yield Form(k, asked, grid, wide, far, renamed, text)
         first += len(kernel.sites) + 1
-
-
-def kernel_for(kernel: Kernel, form: str) -> Kernel:
-    """The kernel under the name of a form."""
-    return replace(kernel, name=f"{kernel.name}_{form}")
 
 
 # ---- the module of the library ---------------------------------------------------------------------------------------
