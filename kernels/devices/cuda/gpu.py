@@ -126,25 +126,17 @@ class Gpu:
 
     def assign(self, target: CudaArray, source: CudaArray) -> None:
         """`target[..] = source[..]` of one shape; they do not overlap."""
-        self.move(target.prim.bytes, target.address, source.address, target.shape, target.strides, source.strides)
+        self.move(target, source, source.strides)
 
     def broadcast(self, target: CudaArray, source: CudaArray) -> None:
         """Every row of `target` of the shape of `source` becomes it."""
-        outer = (0,) * (target.ndim - source.ndim)
-        strides = outer + source.strides
-        self.move(target.prim.bytes, target.address, source.address, target.shape, target.strides, strides)
+        self.move(target, source, (0,) * (target.ndim - source.ndim) + source.strides)
 
-    def move(
-        self,
-        size: int,
-        target: int,
-        source: int,
-        shape: tuple[int, ...],
-        to: tuple[int, ...],
-        strides: tuple[int, ...],
-    ) -> None:
-        if 0 not in shape:
-            self.move_axes(size, target, source, merged(shape, to, strides))
+    def move(self, target: CudaArray, source: CudaArray, strides: tuple[int, ...]) -> None:
+        """`strides`: those of the source along the dimensions of the target."""
+        if target.size:
+            axes = merged(target.shape, target.strides, strides)
+            self.move_axes(target.prim.bytes, target.address, source.address, axes)
 
     def move_axes(self, size: int, target: int, source: int, axes: tuple[Axis, ...]) -> None:
         """Elements of `size` bytes; the way depends on what the axes are like."""
