@@ -132,35 +132,25 @@ class Cluster:
         program raises; what has not ended by then is cancelled."""
         self.engine.begin()
         try:
-            return self._run(program, args, entry, thresholds or {}, forced or {})
+            _, plan, programs = self._planned(program, entry)
+            fun = find_entry(program.compiled.fused, entry)
+            given = to_arguments(fun, [self.array(arg) if is_array(arg) else arg for arg in args])
+            arrays: list[Any] = [self.array(arg) if arg.ndim else arg for arg in given]
+            sizes = [np.int64(size) for size in bind_sizes(fun, arrays)]
+            values = [*sizes, *(arg.pieces if isinstance(arg, DistributedArray) else arg for arg in arrays)]
+            names = [group.threshold for group in groups(plan.block)]
+            known = [*names, *parameters_of(program.facts, program.entries)]
+            settings = {**program.thresholds, **checked_values(thresholds or {}, known)}
+            sides = checked_sides(forced or {}, [*names, *guards_of(program.facts)])
+            guards = Guards(settings, sides, self.default, self.broadcast)
+            runner = Runner(self.engine, guards, self.blocks, (settings, self.threads), programs)
+            results = runner.run(plan, values)
+            self.reached = runner.reached
+            held = tuple(arg for arg in arrays if isinstance(arg, DistributedArray))
+            return self._outside(runner, plan, results, outside_results(fun), held)
         except BaseException:
             self.engine.end()
             raise
-
-    def _run(
-        self,
-        program: Program,
-        args: Sequence[Any],
-        entry: str,
-        thresholds: Mapping[str, int],
-        forced: Mapping[str, bool],
-    ) -> list[Any]:
-        _, plan, programs = self._planned(program, entry)
-        fun = find_entry(program.compiled.fused, entry)
-        given = to_arguments(fun, [self.array(arg) if is_array(arg) else arg for arg in args])
-        arrays: list[Any] = [self.array(arg) if arg.ndim else arg for arg in given]
-        sizes = [np.int64(size) for size in bind_sizes(fun, arrays)]
-        values = [*sizes, *(arg.pieces if isinstance(arg, DistributedArray) else arg for arg in arrays)]
-        names = [group.threshold for group in groups(plan.block)]
-        known = [*names, *parameters_of(program.facts, program.entries)]
-        settings = {**program.thresholds, **checked_values(thresholds, known)}
-        sides = checked_sides(forced, [*names, *guards_of(program.facts)])
-        guards = Guards(settings, sides, self.default, self.broadcast)
-        runner = Runner(self.engine, guards, self.blocks, (settings, self.threads), programs)
-        results = runner.run(plan, values)
-        self.reached = runner.reached
-        held = tuple(arg for arg in arrays if isinstance(arg, DistributedArray))
-        return self._outside(runner, plan, results, outside_results(fun), held)
 
     def _outside(
         self, runner: Runner, plan: Plan, results: Sequence[Any], wanted: Sequence[int], held: tuple[Any, ...]
