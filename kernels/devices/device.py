@@ -20,6 +20,10 @@ from .calibration import calibrated
 
 DeviceArray = Any
 Scalar = bool | int | float
+Settings = tuple[Mapping[str, int], Mapping[str, bool]]
+"""Thresholds and forced decisions."""
+Convert = Callable[[FunDef, Sequence[Any]], Sequence[Any]]
+"""Arguments that an entry takes, from others."""
 Call = Callable[[Sequence[Any]], list[Any]]
 Trace = tuple[tuple[str, int, bool], ...]
 """The guards that a run executed: threshold, parallelism, first branch taken."""
@@ -121,20 +125,14 @@ class Runnable(Protocol):
         thresholds: Mapping[str, int] | None = None,
         forced: Mapping[str, bool] | None = None,
         threads: int | None = None,
-        convert: Callable[[FunDef, Sequence[Any]], Sequence[Any]] = ...,
+        convert: Convert = ...,
         log: list[Event] | None = None,
     ) -> tuple[list[Any], Sequence[tuple[str, int, bool]]]:
         """Results, arrays where the device has them, and the guards reached: (threshold, parallelism, taken)."""
         ...
 
-    def prepare(
-        self,
-        entry: str,
-        settings: tuple[Mapping[str, int], Mapping[str, bool]],
-        threads: int | None,
-        convert: Callable[[FunDef, Sequence[Any]], Sequence[Any]],
-    ) -> Call:
-        """A call that is `run` with these settings, thresholds and forced decisions, and gives the results."""
+    def prepare(self, entry: str, settings: Settings, threads: int | None, convert: Convert) -> Call:
+        """A call that is `run` with these settings, and gives the results."""
         ...
 
     def place(self, entry: str, args: Sequence[Any]) -> list[Any]:

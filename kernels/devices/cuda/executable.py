@@ -7,7 +7,7 @@ caller gets or gave. Memory of other libraries is used where it is; it is never 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from ....ir.types import Name
 from ...cuda_c.module import cuda_module
 from ...host_ir.nodes import HostProgram
 from ...host_ir.timing_events import Careful, Event, Outline
-from ..device import Call, KernelFailure, OutOfMemory, Trace, default_of
+from ..device import Call, Convert, KernelFailure, OutOfMemory, Settings, Trace, default_of
 from ..host_runner import Code, Run, compile_host
 from ..run_errors import as_type, failure_error, room_error
 from .array import CudaArray
@@ -31,8 +31,6 @@ from .gpu import Gpu
 from .import_arrays import adopted
 from .native import NativeProgram
 from .variants import Variant, compile_ahead, rivals, variants_of
-
-Settings = tuple[Mapping[str, int], Mapping[str, bool]]
 
 
 @dataclass(slots=True)
@@ -61,7 +59,7 @@ class CudaExecutable:
         thresholds: Mapping[str, int] | None = None,
         forced: Mapping[str, bool] | None = None,
         threads: int | None = None,
-        convert: Callable[[FunDef, Sequence[Any]], Sequence[Any]] = lambda fun, args: args,
+        convert: Convert = lambda fun, args: args,
         log: list[Event] | None = None,
     ) -> tuple[list[Any], Trace]:
         """Results of an entry, arrays in the memory of the GPU, and the guards reached; `threads` says nothing here.
@@ -73,13 +71,7 @@ class CudaExecutable:
         settings = thresholds or {}, forced or {}
         return self.gpu.call(lambda: self.attempts(entry, [*sizes, *given], settings, log))
 
-    def prepare(
-        self,
-        entry: str,
-        settings: Settings,
-        threads: int | None,
-        convert: Callable[[FunDef, Sequence[Any]], Sequence[Any]],
-    ) -> Call:
+    def prepare(self, entry: str, settings: Settings, threads: int | None, convert: Convert) -> Call:
         """`run` with these settings."""
         return lambda args: self.run(entry, args, *settings, threads, convert)[0]
 
