@@ -33,6 +33,8 @@ from .values import (
     with_sizes,
 )
 
+Values = tuple[Value, ...]
+
 MOST_FORMS = 64
 """How many forms of one function may be in the making at once: more are without end."""
 
@@ -41,7 +43,7 @@ def is_recursive(st: Stage, function: Closure) -> bool:
     return isinstance(function.fun, ValDec) and function.fun.id in st.recursive
 
 
-def call_recursive(st: Stage, function: Closure, args: tuple[Value, ...], loc: Loc, hint: str) -> Value:
+def call_recursive(st: Stage, function: Closure, args: Values, loc: Loc, hint: str) -> Value:
     """A call of the core function, made now if it is the first of its form."""
     fun = function.fun
     assert isinstance(fun, ValDec)
@@ -54,13 +56,14 @@ def call_recursive(st: Stage, function: Closure, args: tuple[Value, ...], loc: L
     key = ("recursive", fun.id, forms, given, which)
     if key not in st.memo:
         st.memo["functions", which] = functions  # while they live, no other function has their ids
-        _make(st, function, forms, given, args, key, loc)
+        _check_forms(st, fun, loc)
+        _make(st, function, forms, given, args, key)
     found = st.memo[key]
     assert isinstance(found, Special)
     return call_with(st, found, _given(st, forms, args, loc), loc, hint)
 
 
-def _given(st: Stage, forms: tuple[Value, ...], args: tuple[Value, ...], loc: Loc) -> tuple[Atom, ...]:
+def _given(st: Stage, forms: Values, args: Values, loc: Loc) -> tuple[Atom, ...]:
     """What the sizes of the forms stand for, then the other data of the arguments, whose sizes agree where those of the
     forms are the same."""
     known: dict[Atom, Atom] = {}
@@ -82,20 +85,11 @@ def _given(st: Stage, forms: tuple[Value, ...], args: tuple[Value, ...], loc: Lo
     return (*[known[size] for size in sizes], *[atom for asked, atom in pairs if asked not in sizes])
 
 
-def _make(
-    st: Stage,
-    function: Closure,
-    forms: tuple[Value, ...],
-    given: Value,
-    args: tuple[Value, ...],
-    key: tuple[object, ...],
-    loc: Loc,
-) -> None:
+def _make(st: Stage, function: Closure, forms: Values, given: Value, args: Values, key: tuple[object, ...]) -> None:
     """The core function for arguments in these `forms`, whose result is in the form `given`. It is known while its body
     is elaborated."""
     fun = function.fun
     assert isinstance(fun, ValDec)
-    _check_forms(st, fun, loc)
     with st.apart(Builder(st.globals)) as builder:
         bases = [b for pat, form in zip(fun.params, forms, strict=True) for b in component_names(pat, form)]
         sizes, params, inner = parameters(st, forms, bases)

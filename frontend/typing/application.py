@@ -336,14 +336,11 @@ def infer_not(work: Work, exp: s.Not) -> Ty:
 CHOSEN = "the size of this is known when the program runs"
 
 
-def apply_type(
-    work: Work,
-    fun: Ty,
-    arg_type: Ty,
-    arg: s.Exp | None,
-    at: tuple[int, Loc],
-    fail: Callable[[Exception, TFun], CompileError],
-) -> Ty | None:
+Fail = Callable[[Exception, TFun], CompileError]
+"""Makes the error of an argument that does not fit a function."""
+
+
+def apply_type(work: Work, fun: Ty, arg_type: Ty, arg: s.Exp | None, at: tuple[int, Loc], fail: Fail) -> Ty | None:
     """The type of applying `fun`, by the expression `at`; None when it is no function; `fail` makes the error of an
     unfitting argument."""
     fun = work.solver.resolve(fun)

@@ -90,6 +90,10 @@ def _outer(work: Work, ty: Ty) -> int | None:
 # ---- indexing -------------------------------------------------------------------------------------------------------
 
 
+Sliced = Callable[[s.SliceIndex, Size], Size]
+"""The size of a slice of a dimension."""
+
+
 def infer_index(work: Work, exp: s.Index) -> Ty:
     def sliced(index: s.SliceIndex, size: Size) -> Size:
         return _slice(work, index, size, exp.loc, exp.id)
@@ -97,13 +101,7 @@ def infer_index(work: Work, exp: s.Index) -> Ty:
     return work.record(exp.id, indexed(work, work.exp(exp.array), exp.indices, exp.array.loc, sliced))
 
 
-def indexed(
-    work: Work,
-    array: Ty,
-    indices: tuple[s.DimIndex, ...],
-    loc: Loc,
-    sliced: Callable[[s.SliceIndex, Size], Size],
-) -> Ty:
+def indexed(work: Work, array: Ty, indices: tuple[s.DimIndex, ...], loc: Loc, sliced: Sliced) -> Ty:
     """The type of `xs[i, a:b]`: a point drops a dimension, a slice keeps it with another size."""
     kept: list[Size] = []
     ty = array
@@ -270,7 +268,7 @@ def _any_slice(work: Work, index: s.SliceIndex) -> Size:
     return work.solver.unknown_size()
 
 
-def follow(work: Work, ty: Ty, path: tuple[s.Step, ...], loc: Loc, sliced: Callable[[s.SliceIndex, Size], Size]) -> Ty:
+def follow(work: Work, ty: Ty, path: tuple[s.Step, ...], loc: Loc, sliced: Sliced) -> Ty:
     """The type at the end of a path."""
     for step in path:
         match step:
