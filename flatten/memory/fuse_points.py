@@ -12,7 +12,8 @@ The points lie over the space of what makes them, in the order in which they lay
 many equal elements, are updates of one point, which compute once what they share. Views that a reshape would copy are
 read where they are (M-Points with a slice in place of the segmap). What is fused is read by the write alone, or is a
 view; nothing that either reads is overwritten. Maps over outer dimensions of the space are computed again for each
-point if that is cheap. So is what a scan or a reduction maps for the write alone.
+point if that is cheap. So is what a scan or a reduction maps for the write alone. Filters keep their points, which one
+pass may count and store.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from ...ir.core import (
     Rearrange,
     Replicate,
     Reshape,
+    Scratch,
     SegHist,
     SegMap,
     SegRed,
@@ -99,8 +101,17 @@ def _fused(stm: Stm, around: Around) -> Stm:
         return stm
     if any(len(around.types[dest].shape) != exp.rank for dest in exp.dests):
         return stm
-    over = _over_makers(stm, exp, around) or stm
+    over = stm if _is_filter(exp, around) else _over_makers(stm, exp, around) or stm
     return over if _may_be_filter(over) else _with_maps(stm, over, around)
+
+
+def _is_filter(exp: SegHist | SegScatter, around: Around) -> bool:
+    """Whether a write fills memory without values by counts of its own points: what a filter keeps, which a machine
+    may store where it is counted."""
+    reads = [stm.exp.array for stm in exp.body.stms if isinstance(stm.exp, Index)]
+    scans = [around.made[name].exp for name in reads if name in around.made]
+    counted = any(isinstance(scan, SegScan) and scan.space.widths == exp.space.widths for scan in scans)
+    return counted and all(d in around.made and isinstance(around.made[d].exp, Scratch) for d in exp.dests)
 
 
 def _may_be_filter(stm: Stm) -> bool:

@@ -64,7 +64,7 @@ from .cse import key_of, same_value
 from .dead_code import remove_dead, without_dead
 from .env import Env, FrameKind
 from .hoist import level_for
-from .literals import update_of_literal, view_of_literal
+from .literals import literals_of_branches, update_of_literal, view_of_literal
 from .map_views import rearrange_of_nest, reshape_of_nest, slice_of_map
 from .scalars import RULES as SCALAR_RULES
 from .scalars import TRUE
@@ -248,7 +248,7 @@ def _simplify_stm(stm: Stm, env: Env) -> None:
         following = _next(stm, env)
         if following is None:
             stm = _simplify_bodies(stm, env)
-            following = select_scalars(stm, env)  # of branches that are cheap now
+            following = literals_of_branches(stm, env) or select_scalars(stm, env)  # of branches as they are now
         if following is None:
             _settle(stm, env)
             pending.extend(env.copies)

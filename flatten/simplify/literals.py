@@ -1,4 +1,5 @@
-"""Rules for literals: a view of a small array that is written out, or an update of one, is a literal again.
+"""Rules for literals: a view of a small array that is written out, an update of one, or a choice of some, is a literal
+again.
 
 Its elements are then values like others, which a thread has in registers.
 """
@@ -9,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from ...ir.core import ArrayLit, Concat, Fix, Index, Rearrange, Replicate, Reshape, Slice, Stm, Update
-from ...ir.types import Atom, Name, Type, Var
+from ...ir.core import ArrayLit, Body, Concat, Fix, If, Index, Param, Rearrange, Replicate, Reshape, Slice, Stm, Update
+from ...ir.types import Atom, Name, Type, Var, i64
 from .env import Env, known_i64
 from .views import is_whole
 
-MOST = 64
-"""Elements of a literal that these rules make."""
+MOST, BRANCHES = 64, 16
+"""Elements of a literal that these rules make, of views and updates and of branches."""
 
 
 def view_of_literal(stm: Stm, env: Env) -> Stm | None:
@@ -48,6 +49,49 @@ def update_of_literal(stm: Stm, env: Env) -> Stm | None:
     if elements is None or not 0 <= k < len(elements) or not _are_values(value, env):
         return None
     return _literal(stm, [*elements[:k], value, *elements[k + 1 :]])
+
+
+def literals_of_branches(stm: Stm, env: Env) -> list[Stm] | None:
+    """xs = if c then [a, b] else [d, e]  ⟶  (x, y) = if c then (a, b) else (d, e);  xs = [x, y]        [S-IfLiteral]
+
+    In a thread one of the branches may give any array, whose elements are read there."""
+    match stm.exp:
+        case If(cond, then, orelse):
+            results = [*zip(stm.pat, zip(then.result, orelse.result, strict=True), strict=True)]
+        case _:
+            return None
+    chosen = [_written(param.type, arrays, env) for param, arrays in results]
+    if not any(chosen):
+        return None
+    pat, sides, literals = list[Param](), [(list(b.stms), list[Atom]()) for b in (then, orelse)], list[Stm]()
+    for (param, arrays), count in zip(results, chosen, strict=True):
+        parts = [Param(env.names.fresh("x"), param.type.row()) for _ in range(count)] or [param]
+        pat += parts
+        for array, (stms, result) in zip(arrays, sides, strict=True):
+            result += _read(array, parts, stms, env) if count else [array]
+        if count:
+            literals.append(_literal(replace(stm, pat=(param,)), [Var(part.name) for part in parts]))
+    then, orelse = (Body(tuple(stms), tuple(result)) for stms, result in sides)
+    return [replace(stm, pat=tuple(pat), exp=If(cond, then, orelse)), *literals]
+
+
+def _written(t: Type, arrays: Sequence[Atom], env: Env) -> int:
+    """The number of elements that branches give one by one; 0 where they give an array."""
+    count = known_i64(t.shape[0]) if t.shape else None
+    written = [isinstance(array, Var) and _elements(array.name, env) is not None for array in arrays]
+    fits = all(written) or (any(written) and env.in_thread and all(_are_values(array, env) for array in arrays))
+    return count if count is not None and count <= BRANCHES and fits else 0
+
+
+def _read(array: Atom, parts: Sequence[Param], stms: list[Stm], env: Env) -> Sequence[Atom]:
+    """The elements of an array at the end of a branch."""
+    assert isinstance(array, Var), "only variables are arrays"
+    elements = _elements(array.name, env)
+    if elements is not None:
+        return elements
+    read = [Param(env.names.fresh("x"), part.type) for part in parts]
+    stms += [Stm((p,), Index(array.name, (Fix(i64(k)),), True), (), (), env.loc) for k, p in enumerate(read)]
+    return [Var(p.name) for p in read]
 
 
 def _literal(stm: Stm, elements: Sequence[Atom]) -> Stm:
