@@ -20,6 +20,7 @@ from .join_channels import join_channels
 from .join_rows import join_rows
 from .join_writes import join_writes
 from .narrow_argreduce import narrow_argreduce
+from .narrow_comparisons import narrow_comparisons
 from .narrow_divisions import narrow_divisions
 from .needed_rounds import needed_rounds
 from .nontemporal_stores import nontemporal_stores
@@ -58,6 +59,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
         ("if-convert", if_convert),
         ("narrow-argreduce", narrow_argreduce),
         ("narrow-divisions", narrow_divisions),
+        ("narrow-comparisons", narrow_comparisons),
         ("interleave-rows", interleave_rows),
         ("join-writes", join_writes),
         ("choose-lanes", lambda kernel: choose_lanes(kernel, settings)),

@@ -122,6 +122,21 @@ def remainders(w: Writer) -> str:
     return f"entry main [n][m] (xss: [n][m]{s}) (k: i64): {t} = {whole}"
 
 
+def classes(w: Writer) -> str:
+    """Comparisons of what is small: classes, lengths and counts of conditions, in types wider than the elements."""
+    t, s, n = w.type("i16", "i32", "u32", "i64", "u64"), w.type("i8", "u8", "i16", "u16", "i32"), w.size()
+    w.array(s, n, low=-200, high=200)
+    a, b, c = (w.number(0, 260) for _ in range(3))
+    value = w.pick(
+        f"if x < {w.number(0, 99)} then {a}{t} else if x == {w.number(0, 9)} then {b} else {c}",
+        f"{t}.bool (x > {w.number(0, 9)}) + {t}.bool (x < {w.number(0, 99)}) {w.pick('+', '-')} {a}",
+        f"{t}.{s} x {w.pick('+', '-', '^', '&')} {a}",
+        f"loop v = {a} for i < {w.number(0, 3)} do if x > {b & 7} then {t}.{w.pick('min', 'max')} v {b} else {c}",
+    )
+    tests = w.pick(f"v < {w.number(0, 260)}", f"v == {a} || v >= {b}", f"v != {c} && {t}.max v {a} > {b}")
+    return f"entry main [n] (xs: [n]{s}): [n]{s} = map (\\x -> let v = {value} in if {tests} then x else 1) xs"
+
+
 def stores(w: Writer) -> str:
     """Maps, of which results are written past the caches."""
     t, n = w.type(), w.size()
@@ -414,6 +429,7 @@ WRITERS: dict[str, Callable[[Writer], str]] = {
     "if-convert": branches,
     "narrow-argreduce": places,
     "narrow-divisions": remainders,
+    "narrow-comparisons": classes,
     "interleave-rows": interleaved,
     "join-writes": codes,
     "choose-lanes": anything,
