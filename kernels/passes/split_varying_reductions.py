@@ -1,7 +1,10 @@
-"""Reductions of rows whose lengths are read from memory, of elements that are gathered: short rows one by one.
+"""Reductions of rows whose lengths are read from memory, or of what was written just now: short rows one by one.
 
     reduce op ne (threads i in lo..hi { .. xs[js[i]] .. })          lo or hi depends on a load
     ⟶  if hi - lo <= W / 2 { acc = ne; for i in lo..hi { acc := op acc e } } else { as it was }
+
+    reduce op ne (threads i in lo..hi { .. ys[js[i]] .. })          ys is written by the kernel
+    ⟶  the same with hi - lo <= 12: the next round of a loop waits for this one, and a gather for what was stored
 
 with W the lanes of a vector. Such rows are mostly short: a reduction in lanes sets up its accumulators, masks its only
 vector and folds the lanes for three elements as for three hundred, and a masked gather is no cheaper than the elements
@@ -18,13 +21,16 @@ from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..analysis.speculation import is_harmless
-from ..analysis.uniformity import depending, loaded_names
+from ..analysis.uniformity import Facts, Varying, depending, find_facts, loaded_names
 from ..kernel_ir import nodes as kir
+from ..kernel_ir.execution import written_arrays
 from ..kernel_ir.fma import contracted_step
 from ..kernel_ir.new_names import NewNames, taken_in
-from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KIf, KLet, KLoad, KOp, KStm, KVar, Operand
+from ..kernel_ir.nodes import BlockReduce, KArray, KConvert, Kernel, KIf, KLet, KLoad, KOp, KStm, KVar, Operand
 from ..kernel_ir.traverse import names, rewritten, statements
 
+FEW = 12
+"""Elements gathered from what the kernel has written that are taken one by one."""
 MOST = 40
 """Statements of an element, with those of the operator."""
 
@@ -35,9 +41,8 @@ def split_varying_reductions(kernel: Kernel) -> Kernel:
     if not any(isinstance(stm, BlockReduce) for stm in everything):
         return kernel
     assert kernel.lanes is not None, "lanes are chosen before"
-    splitter = _Splitter(
-        kernel.lanes.width, depending(everything, loaded_names(everything)), NewNames("v", "row", True)
-    )
+    loaded, new = depending(everything, loaded_names(everything)), NewNames("v", "row", True)
+    splitter = _Splitter(kernel.lanes.width, loaded, find_facts(kernel.body), written_arrays(kernel), new)
     body = rewritten(kernel.body, splitter.statement)
     return replace(kernel, body=body) if splitter.new.made else kernel
 
@@ -48,25 +53,37 @@ class _Splitter:
 
     width: int
     loaded: frozenset[str]
+    facts: Facts
+    written: frozenset[KArray]
     new: NewNames
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         match stm:
-            case BlockReduce() if self.varies(stm) and gathers(stm) and is_light(stm):
-                return self.split(stm)
+            case BlockReduce() if stm.index.prim is not Prim.I64 or not is_light(stm):
+                return None
+            case BlockReduce() if any(self.waits(one) for one in statements(stm.body)):
+                return self.split(stm, FEW)
+            case BlockReduce() if not names(stm.lo, stm.hi).isdisjoint(self.loaded) and gathers(stm):
+                return self.split(stm, self.width // 2)
             case _:
                 return None
 
-    def varies(self, stm: BlockReduce) -> bool:
-        return stm.index.prim is Prim.I64 and not names(stm.lo, stm.hi).isdisjoint(self.loaded)
+    def waits(self, stm: KStm) -> bool:
+        """Is it a gather of what the kernel has written?"""
+        match stm:
+            case KLet(_, KLoad(array, index)):
+                return array in self.written and isinstance(self.facts.of(index), Varying)
+            case _:
+                return False
 
-    def split(self, stm: BlockReduce) -> tuple[KStm, ...]:
+    def split(self, stm: BlockReduce, most: int) -> tuple[KStm, ...]:
+        """`most`: elements of a short row."""
         out: list[KStm] = []
         length = self.new.let(out, Op.MAX, self.new.let(out, Op.SUB, stm.hi, stm.lo), Const(Prim.I64, 0))
         accs = [self.new.name("acc", o.prim) for o in stm.outs]
         out += [kir.Declare(acc, ne) for acc, ne in zip(accs, stm.neutral, strict=True)]
         short = self.new.name("short", Prim.BOOL)
-        out.append(KLet(short, KOp(Op.LE, Prim.I64, (length, Const(Prim.I64, self.width // 2)))))
+        out.append(KLet(short, KOp(Op.LE, Prim.I64, (length, Const(Prim.I64, most)))))
         out.append(KIf(short, (self.one_by_one(stm, length, accs),), self.vectors(stm, accs)))
         out += [KLet(o, KConvert(o.prim, o.prim, acc)) for o, acc in zip(stm.outs, accs, strict=True)]
         return tuple(out)

@@ -72,6 +72,24 @@ def test_short_rows_are_taken_one_by_one(text: str) -> None:
         )
 
 
+WAITING = """entry f [n] (t: i64) (cs: [n]i64) =
+  loop best = replicate (t + 1) 0i32 for i < t do
+    best with [i + 1] = i32.minimum (map (\\c -> if c <= i + 1 then best[i + 1 - c] + 1 else 1000) cs)"""
+
+
+def test_few_elements_of_what_a_loop_has_just_written_are_taken_one_by_one() -> None:
+    assert changed(WAITING)
+    assert not changed("""entry f [n] (t: i64) (ps: [n]i32) =
+      loop best = replicate (t + n) 0i32 for i < t do
+        best with [i] = i32.minimum (map2 (+) ps (best[i:i + n] :> [n]i32))""")
+    program = soac.compile(WAITING)
+    for coins in ([1], [4, 1, 3], list(range(1, 13)), list(range(1, 40))):
+        best = [0]
+        for x in range(1, 60):
+            best.append(min(best[x - c] + 1 if c <= x else 1000 for c in coins))
+        assert program.f(59, np.array(coins)).tolist() == best
+
+
 @pytest.mark.parametrize("body", ["f32.exp xs[j]", "loop x = xs[j] for i < j do x * 0.5f32"])
 def test_an_expensive_element_stays_on_lanes(body: str) -> None:
     assert not changed(rows(body=body))
