@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -17,18 +19,26 @@ from tests.support.block_kernels import XS, kernel, let, threads, var
 
 FLAG, COUNTER, SEVEN, ZERO = var("flag", Prim.BOOL), KVar("i", Prim.I64), i64(7), i64(0)
 TEXT = """
-entry every [n] (m: i64) (xs: [n]i64): [n]bool = map (\\x -> all (\\j -> j * 3 % 7 != x) (iota (m + x))) xs
-entry some [n] (m: i64) (xs: [n]i64): [n]bool = map (\\x -> any (\\j -> j * 3 % 7 == x) (iota (m + x))) xs
+entry every (m: i64) (xs: []i64) = map (\\x -> #[sequential] all (\\j -> !({condition})) (iota ({rounds}))) xs
+entry some (m: i64) (xs: []i64) = map (\\x -> #[sequential] any (\\j -> {condition}) (iota ({rounds}))) xs
 """
 
 
-def test_values_are_those_of_all_rounds() -> None:
-    program = soac.compile(TEXT)
-    xs = np.arange(67) % 7
+CONDITIONS: dict[str, Callable[[int, int], bool]] = {
+    "(j * 3 & 7) == x": lambda x, j: (j * 3 & 7) == x,
+    "(x + 24) % (j + 2) == x": lambda x, j: (x + 24) % (j + 2) == x,
+}
+
+
+@pytest.mark.parametrize("varies", [False, True])
+@pytest.mark.parametrize("condition", CONDITIONS, ids=["lanes", "one by one"])
+def test_values_are_those_of_all_rounds(condition: str, varies: bool) -> None:
+    program = soac.compile(TEXT.format(condition=condition, rounds="m + x" if varies else "m"))
+    xs = [k % 9 for k in range(67)]
     for m in (0, 1, 2, 5, 6, 7, 40):
-        first = np.array([any(j * 3 % 7 == x for j in range(m + x)) for x in xs])
-        assert np.array_equal(program.some(m, xs), first)
-        assert np.array_equal(program.every(m, xs), ~first)
+        holds = [any(CONDITIONS[condition](x, j) for j in range(m + x * varies)) for x in xs]
+        assert np.array_equal(program.some(m, xs), holds)
+        assert np.array_equal(program.every(m, xs), np.logical_not(holds))
 
 
 def test_a_loop_of_more_than_a_few_rounds_is_left() -> None:
@@ -43,12 +53,12 @@ def flags_tested(rounds: int) -> list[str]:
     return [line for line in emit([ready(one, CPU_PASSES)]).splitlines() if "= and i1" in line]
 
 
-def loop(*stms: KStm, op: Op = Op.AND, rounds: int = 100, below: Operand = SEVEN) -> For:
-    """`for i < rounds { stms; flag := flag op i < below }`"""
+def loop(*stms: KStm, op: Op = Op.AND, rounds: int = 100, below: Operand = SEVEN, read: Operand = FLAG) -> For:
+    """`for i < rounds { stms; flag := read op i < below }`"""
     test, old, new = var("test", Prim.BOOL), var("old", Prim.BOOL), var("new", Prim.BOOL)
     found = (
         kir.KLet(test, kir.KOp(Op.LT, Prim.I64, (COUNTER, below))),
-        kir.KLet(old, kir.KConvert(Prim.BOOL, Prim.BOOL, FLAG)),
+        kir.KLet(old, kir.KConvert(Prim.BOOL, Prim.BOOL, read)),
         kir.KLet(new, kir.KOp(op, Prim.BOOL, (old, test))),
     )
     return For(COUNTER, i64(rounds), (*stms, *found, kir.Assign(FLAG, new)))
@@ -67,6 +77,8 @@ def test_what_a_flag_ends() -> None:
     assert settling(loop(kir.Assign(other, COUNTER))) is None
     assert settling(loop(kir.Assign(FLAG, Const(Prim.BOOL, True)))) is None
     assert settling(loop(op=Op.XOR)) is None
+    assert settling(loop(kir.KIf(FLAG, (kir.Assign(other, COUNTER),), ()))) is None
+    assert settling(loop(read=var("other", Prim.BOOL))) is None
 
 
 @pytest.mark.parametrize("own", [False, True])
