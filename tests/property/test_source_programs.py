@@ -13,15 +13,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from soac.frontend.source.declarations import Module
 from soac.frontend.source.numeric_modules import Arg, Cast, Formula, Node, Scalar, Value, meanings
 from soac.ir import scalar
 from soac.ir.types import Prim
 from tests.property.test_meaning import ACCEPTED
-from tests.support.source_programs import statements
+from tests.support.source_programs import stages, statements
 from tests.support.source_programs.program import Program, programs
 from tests.support.source_programs.scalars import INEXACT, OPERATIONS, TYPES, Failure
-from tests.support.source_programs.search import program, run
-from tests.support.source_programs.stages import LeftOut, Refused, check_program
+from tests.support.source_programs.search import broken, program, run, smallest
+from tests.support.source_programs.stages import LeftOut, Refused, Wanted, check_program
 
 pytestmark = pytest.mark.whole
 
@@ -44,6 +45,21 @@ def test_views_of_what_is_made_anew_may_be_overwritten(monkeypatch: pytest.Monke
     outcome = run(SEED, range(5), ("evaluator", "passes"))
     assert outcome.found == outcome.refused == []
     assert outcome.reach.features["overwritten view of what is made anew"] > 10
+
+
+def test_a_smaller_program_stops_at_the_same_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of the same type elsewhere is another fault."""
+    evaluated, first = stages.evaluated, program(SEED, 3)
+
+    def evaluated_if_long(one: Program, module: Module) -> Wanted:
+        return evaluated(one, module) if len(one.text) > len(first.text) // 2 else {}[one.text]
+
+    monkeypatch.setattr(stages, "evaluated", evaluated_if_long)
+    monkeypatch.setattr(stages, "_cpu", lambda one, *_: {}[one.text])
+    message = broken(first, ("cpu",), 3)
+    assert message is not None
+    small = smallest(SEED, 3, message, ("cpu",), 3)
+    assert len(first.text) // 2 < len(small.text) < len(first.text)
 
 
 @settings(ACCEPTED, max_examples=8)

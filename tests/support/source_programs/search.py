@@ -64,18 +64,14 @@ def program(seed: int, number: int) -> Program:
 
 
 def broken(one: Program, stages: Sequence[str], number: int, reach: Reach | None = None) -> str | None:
-    """What is wrong with a program, if anything; a crash of whatever kind is. Raises `Refused` and `LeftOut`."""
+    """What is wrong with a program, if anything. Raises `Refused` and `LeftOut`."""
     try:
         with within(SECONDS_EACH):
             reached = check_program(one, stages, number)
-    except (Refused, LeftOut):
-        raise
     except Broken as error:
         if str(error) == LATE.format(SECONDS_EACH):
             raise LeftOut("takes long") from error
         return str(error)
-    except Exception as error:  # the compiler may break in any way
-        return f"{type(error).__name__}: {error}"
     if reach is not None:
         reach.add(reached)
     return None
@@ -109,9 +105,11 @@ def run(seed: int, numbers: range, stages: Sequence[str], shrink: float | None =
 # ---- smaller -------------------------------------------------------------------------------------------------------
 
 
-def kind_of(message: str) -> str:
-    """What must stay the same while a program is made smaller: the stage, or the type of the crash."""
-    return re.split(r"[ :]", message, maxsplit=1)[0]
+def kind_of(message: str) -> tuple[str, ...]:
+    """What must stay the same while a program is made smaller: the stage, and where the compiler stops, or how the
+    program fails."""
+    stage, _, said = message.partition(":")
+    return stage.split()[0], *re.findall(r"^ stops with \w+ in [^:]+|error\[R\d+\]", said)
 
 
 def smallest(seed: int, number: int, message: str, stages: Sequence[str], seconds: float) -> Program:
@@ -121,7 +119,7 @@ def smallest(seed: int, number: int, message: str, stages: Sequence[str], second
     def fails(one: Program) -> bool:
         try:
             said = broken(one, stages, number)
-        except Exception:  # refused, or the generator cannot follow the decisions
+        except (Refused, LeftOut):
             return False
         return said is not None and kind_of(said) == kind
 
@@ -131,7 +129,7 @@ def smallest(seed: int, number: int, message: str, stages: Sequence[str], second
         except (RecursionError, AssertionError, IndexError):
             return False
 
-    stages = needed(kind, stages)
+    stages = needed(kind[0], stages)
     numbers = decisions_of(seed, number)
     if seconds <= 0:
         return program_of(Replayed(numbers))
@@ -139,11 +137,11 @@ def smallest(seed: int, number: int, message: str, stages: Sequence[str], second
     return with_less_text(program_of(Replayed(numbers)), fails, seconds * 2 / 3)
 
 
-def needed(kind: str, stages: Sequence[str]) -> Sequence[str]:
-    """The stages in which a fault of a kind shows."""
-    if kind in ("core", "evaluator"):
+def needed(stage: str, stages: Sequence[str]) -> Sequence[str]:
+    """The stages that a program goes through for a fault of one."""
+    if stage in ("front-end", "core", "evaluator"):
         return ("evaluator",)
-    return (kind,) if kind in stages else stages
+    return (stage,) if stage in stages else stages
 
 
 def with_less_text(one: Program, fails: Callable[[Program], bool], seconds: float) -> Program:

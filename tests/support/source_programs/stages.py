@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from traceback import extract_tb
 from typing import Any
 from unittest.mock import patch
 
@@ -44,7 +45,6 @@ from tests.support.property.law import Tally, check_law
 from tests.support.source_programs.modules import run_program
 from tests.support.source_programs.program import Program, arguments_as_values
 from tests.support.source_programs.scalars import Failure
-from tests.support.source_programs.state import Wrong
 from tests.support.source_programs.values import TooLong, Undetermined, Value, agrees, components
 
 MOST_VERSIONS = 8
@@ -182,24 +182,37 @@ def check_program(program: Program, stages: Sequence[str], number: int) -> Reach
 
 def _checked(program: Program, stages: Sequence[str], number: int) -> Reach:
     reach = Reach(features=program.reached.copy())
-    module = parsed(program)
-    try:
+    with at("front-end"):
+        module = parsed(program)
+        prog = elaborated(module)
+    with at("evaluator"):
         wanted = evaluated(program, module)
-    except Wrong as error:
-        elaborated(module)
-        raise Broken(f"evaluator: {error}") from error
-    prog = elaborated(module)
     reach.operations.update(_operations(prog))
     reach.programs["fails" if wanted.code else "gives a value"] += 1
-    prepared = prepare(prog)
-    compare("core", wanted, partial(prepared.run, "main", program.args, Thresholds()))
+    with at("core"):
+        compare("core", wanted, partial(prepare(prog).run, "main", program.args, Thresholds()))
     if "passes" in stages:
-        _passes(program, prog, number, reach)
+        with at("passes"):
+            _passes(program, prog, number, reach)
     if "cpu" in stages:
-        _cpu(program, prog, wanted, number, reach)
+        with at("cpu"):
+            _cpu(program, prog, wanted, number, reach)
     if "gpu" in stages or "emulator" in stages:
-        _gpu(program, prog, wanted, reach, "emulator" in stages)
+        with at("emulator" if "emulator" in stages else "gpu"):
+            _gpu(program, prog, wanted, reach, "emulator" in stages)
     return reach
+
+
+@contextmanager
+def at(stage: str) -> Iterator[None]:
+    """A stage, of which a crash of whatever kind is a fault: `Broken` says of which kind, and where."""
+    try:
+        yield
+    except (Broken, LeftOut, Refused):
+        raise
+    except Exception as error:  # the compiler may break in any way
+        place = extract_tb(error.__traceback__)[-1].name
+        raise Broken(f"{stage}: stops with {type(error).__name__} in {place}: {error}") from error
 
 
 def _operations(prog: Prog) -> Iterator[str]:
