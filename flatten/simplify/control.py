@@ -37,6 +37,7 @@ from ...ir.ops import Op, can_fail, is_short
 from ...ir.traverse import bodies, free_in_stm
 from ...ir.types import Atom, Const, Name, Prim, Type, Var, scalar
 from ..aliasing.regions import form_of, minus
+from .cse import key_of
 from .env import Env
 from .scalars import FALSE, TRUE
 
@@ -88,6 +89,39 @@ def _is_cheap_stm(stm: Stm) -> bool:
             return not stm.pat[0].type.shape
         case _:
             return False
+
+
+def share_between_branches(stm: Stm, env: Env) -> list[Stm] | None:
+    """if c then {x = e; b} else {y = e; b'}  ⟶  x = e; if c then b else b' [x/y], of scalars        [S-IfShare]
+
+    So that a branch with a load that both sides have may be cheap, and lanes load it once."""
+    match stm.exp:
+        case If(cond, then, orelse) if env.in_thread:
+            pass
+        case _:
+            return None
+    sides = {key: one for one in _shareable(then) if (key := key_of(one.exp)) is not None}
+    pairs = [(sides[key], other) for other in _shareable(orelse) if (key := key_of(other.exp)) in sides]
+    if not pairs:
+        return None
+    gone = {one.pat[0].name for pair in pairs for one in pair}
+    copies = [copy for one, other in pairs for copy in env.bring(other, [(other.pat[0], Var(one.pat[0].name))])]
+    left = (Body(tuple(s for s in side.stms if s.pat[0].name not in gone), side.result) for side in (then, orelse))
+    return [*(one for one, _ in pairs), *copies, replace(stm, exp=If(cond, *left))]
+
+
+def _shareable(side: Body) -> list[Stm]:
+    """The statements that depend on no other one of a branch and have a scalar value for sure."""
+    bound = {param.name for one in side.stms for param in one.pat}
+    return [one for one in side.stms if _is_sure(one) and bound.isdisjoint(free_in_stm(one))]
+
+
+def _is_sure(stm: Stm) -> bool:
+    match stm.exp:
+        case Index(safe=safe):
+            return safe and not stm.certs and not stm.pat[0].type.shape
+        case _:
+            return _is_cheap_stm(stm)
 
 
 def run_short_loop(stm: Stm, env: Env) -> list[Stm] | None:

@@ -59,7 +59,7 @@ from ...ir.types import Atom, Const, Name, Names, Var
 from ..aliasing.classes import aliases, consumed_params, sharing_in
 from . import views
 from .bounds import assume, counting, decide_comparison, mark_in_bounds, restore, writes_in_bounds
-from .control import EXPANSIONS, drop_equal_results, invariant_params, select_scalars
+from .control import EXPANSIONS, drop_equal_results, invariant_params, select_scalars, share_between_branches
 from .cse import key_of, same_value
 from .dead_code import remove_dead, without_dead
 from .env import Env, FrameKind
@@ -248,7 +248,8 @@ def _simplify_stm(stm: Stm, env: Env) -> None:
         following = _next(stm, env)
         if following is None:
             stm = _simplify_bodies(stm, env)
-            following = literals_of_branches(stm, env) or select_scalars(stm, env)  # of branches as they are now
+            rules = (literals_of_branches, select_scalars, share_between_branches)  # of branches as they are now
+            following = next((new for rule in rules if (new := rule(stm, env)) is not None), None)
         if following is None:
             _settle(stm, env)
             pending.extend(env.copies)

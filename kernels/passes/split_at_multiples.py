@@ -238,11 +238,11 @@ def is_wide(op: Op, by: Operand) -> bool:
 
 
 def choosing(stms: Iterable[KStm]) -> set[Operand]:
-    """The conditions that decide between two computations which read memory."""
+    """The conditions that decide whether a computation reads memory."""
     return {
         stm.cond
         for stm in statements(stms)
-        if isinstance(stm, KIf) and all(any(map(loaded_arrays, side)) for side in (stm.then, stm.orelse))
+        if isinstance(stm, KIf) and any(any(map(loaded_arrays, side)) for side in (stm.then, stm.orelse))
     }
 
 
