@@ -23,7 +23,19 @@ from ...ir.records import dataclass
 from ...ir.recursion import too_many_calls
 from ...ir.types import Atom, Const, Name, Var
 from ..host_ir.liveness import conjunction, dead_after
-from ..host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch, Over
+from ..host_ir.nodes import (
+    HostBody,
+    HostCall,
+    HostCallee,
+    HostFun,
+    HostIf,
+    HostLoop,
+    HostStm,
+    Interpret,
+    Launch,
+    Over,
+    Workers,
+)
 from ..host_ir.timing_events import Begin, End, Event, Note
 from .device import Device, OutOfMemory, default_of
 from .run_errors import check_bounds, room_error, show_scalar
@@ -272,7 +284,7 @@ class HostCompiler:
 
     # ---- arrays ---------------------------------------------------------------------------------------------------
 
-    def bulk(self, stm: HostStm, exp: core.Basic | Over) -> Callable[[Env, Run], Any]:
+    def bulk(self, stm: HostStm, exp: core.Basic | Over | Workers) -> Callable[[Env, Run], Any]:
         match exp:
             case core.Copied(atom):
                 get = self.get(atom)
@@ -304,6 +316,8 @@ class HostCompiler:
                 return lambda env, run: run.device.concat([env[s] for s in slots], type_.prim, widths(env))
             case core.SizeParam(name, default):
                 return lambda env, run: run.thresholds.get(name, 0) or default
+            case Workers():
+                return lambda env, run: run.threads
             case core.Copy(array):
                 slot = self.slot(array)
                 return lambda env, run: run.device.copy(env[slot])

@@ -10,7 +10,7 @@ from ...ir.core import ForLoop, Param
 from ...ir.ops import Op
 from ...ir.traverse import free_names
 from ...ir.types import Name, Prim, Var
-from .nodes import HostBody, HostCall, HostIf, HostLoop, Interpret, Launch, Over
+from .nodes import HostBody, HostCall, HostIf, HostLoop, Interpret, Launch, Over, Workers
 
 
 def dead_after(body: HostBody, params: tuple[Param, ...] = ()) -> list[tuple[Name, ...]]:
@@ -38,6 +38,8 @@ def uses(exp: Any) -> set[Name]:
             return set(args)
         case Over(type_, operand):
             return {operand, *(d.name for d in type_.shape if isinstance(d, Var))}
+        case Workers():
+            return set()
         case HostCall(_, args):
             return {a.name for a in args if isinstance(a, Var)}
         case HostIf(cond, then, orelse):

@@ -84,7 +84,12 @@ class Over:
     operand: Name
 
 
-HostExp = core.Basic | Launch | Interpret | HostIf | HostLoop | HostCall | Over
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """`workers`: i64, how many threads of the host the call may use. No result depends on it."""
+
+
+HostExp = core.Basic | Launch | Interpret | HostIf | HostLoop | HostCall | Over | Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +209,8 @@ def _show_exp(exp: HostExp, depth: int) -> str:
             return f"interpret -- {why}\n{pad}  {show_exp(fun.body.stms[0].exp)}"
         case Over(type_, operand):
             return f"scratch {show_type(type_)} over {operand}"
+        case Workers():
+            return "workers"
         case HostCall(function, args):
             return f"call {function}({', '.join(map(show_atom, args))})"
         case HostIf(cond, then, orelse):

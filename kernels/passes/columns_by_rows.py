@@ -11,7 +11,7 @@
 
 Averages, filters and extrema of many series that lie side by side. A group of lanes has some columns, and would go
 through the matrix a part of a row at a time, as often as there are groups: from memory that takes two to three times as
-long as rows in order, which processors fetch ahead. What is carried is in the first cache. So it is done where the
+long as rows in order, which processors fetch ahead. What is carried is in a near cache. So it is done where the
 threads of a kernel go through its space once, each step of a loop touches rows of what is in memory, and little is
 carried.
 """
@@ -23,6 +23,7 @@ from dataclasses import replace
 
 from ...ir.core import Level
 from ...ir.ops import Op, result_type
+from ...ir.reachable import reachable
 from ...ir.records import dataclass
 from ...ir.types import Const, Prim, i64
 from ..analysis.speculation import is_harmless
@@ -44,10 +45,12 @@ from ..kernel_ir.traverse import (
     statements,
 )
 
-LEAST, SIZE, TILE = 256, 1 << 19, 256
-"""Bytes of a row of a block, and of all its rows, from which it goes by rows; columns that it has at once."""
+LEAST, SIZE, OF_MANY, KEPT = 256, 1 << 19, 1 << 15, 1 << 16
+"""Bytes of a row of a block, and of all its rows, also where it has one of many matrices, from which it goes by rows;
+bytes of what it keeps of the columns that it has at once, in two halves."""
 MOST, CARRIED = 60, 6
 """Statements of a step, and variables that are kept from one to the next."""
+STRAIGHT = KLet | Store | kir.Declare | kir.Check | kir.BoundsCheck
 FAR = 64
 """Elements of a row from which the next one is not side by side, where this is a constant."""
 
@@ -56,7 +59,8 @@ def columns_by_rows(kernel: Kernel) -> Kernel:
     """The kernel with such loops of threads by rows; the same one where there are none."""
     if not any(isinstance(stm, Threads) and any(isinstance(s, For) for s in stm.body) for stm in kernel.body):
         return kernel
-    turner = _Turner(kernel.block, find_facts(kernel.body), Environment(assigned(kernel.body)), NewNames("c"))
+    parts = _parts(kernel)
+    turner = _Turner(parts, find_facts(kernel.body), Environment(assigned(kernel.body)), NewNames("c"))
     body = tuple(one for stm in kernel.body for one in turner.statement(stm))
     return replace(kernel, body=body) if turner.new.made else kernel
 
@@ -66,9 +70,9 @@ Kept = tuple[KVar, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Turner:
-    """`values`: what is known of integers so far."""
+    """`parts`: the numbers that a block's own consists of; `values`: what is known of integers so far."""
 
-    block: KVar
+    parts: frozenset[str]
     facts: Facts
     values: Environment
     new: NewNames
@@ -77,17 +81,13 @@ class _Turner:
         match stm:
             case KLet():
                 self.values.note(stm)
-            case Threads(index, lo, unit=Level.THREAD) if index.prim is Prim.I64 and self.is_first(lo):
+            case Threads(index, unit=Level.THREAD) if index.prim is Prim.I64:
                 loops = [k for k, one in enumerate(stm.body) if isinstance(one, For)]
                 if len(loops) == 1 and (kept := self.kept(stm, loops[0])) is not None:
                     return self.by_rows(stm, loops[0], kept)
             case _:
                 pass
         return (stm,)
-
-    def is_first(self, lo: Operand) -> bool:
-        """Whether blocks take threads in turn, so that none goes where another one has been."""
-        return [self.block.name in monomial for monomial, _ in self.values.of(lo)] == [True]
 
     def op(self, out: list[KStm], op: Op, x: Operand, y: Operand, prim: Prim = Prim.I64) -> KVar:
         """A new variable for an operation, which does not wrap around."""
@@ -99,8 +99,8 @@ class _Turner:
         """What a thread keeps from before its loop, or from step to step; None where it does not go by rows."""
         before, loop, after = stm.body[:at], stm.body[at], stm.body[at + 1 :]
         assert isinstance(loop, For)
-        plain = all(isinstance(s, KLet | Store | KIf | kir.Declare | kir.Assign) for s in statements(loop.body))
-        apart = all(isinstance(s, KLet | Store | kir.Declare | kir.Check | kir.BoundsCheck) for s in (*before, *after))
+        apart = all(isinstance(s, STRAIGHT) for s in (*before, *after))
+        plain = all(isinstance(s, STRAIGHT | KIf | kir.Assign) for s in statements(loop.body))
         if (
             not (plain and apart)
             or isinstance(loop.bound, Const)
@@ -108,7 +108,7 @@ class _Turner:
             or self.facts.varies(loop.bound)
         ):
             return None
-        if len(tuple(statements(loop.body))) > MOST or not self.goes_by_rows((*before, *loop.body), loop):
+        if len(tuple(statements(loop.body))) > MOST or not self.goes_by_rows((*before, *loop.body), loop, stm):
             return None
         again = {var for one in _again(before) for var in bound(one)}
         used = {one for one in mentions((loop.body, after)) if isinstance(one, KVar)}
@@ -116,9 +116,11 @@ class _Turner:
         carried = assigned(loop.body)
         return kept if len(kept) <= CARRIED and any(var.name in carried for var in kept) else None
 
-    def goes_by_rows(self, stms: Iterable[KStm], loop: For) -> bool:
-        """Whether all that steps read and write is a row each, or one element for all threads."""
+    def goes_by_rows(self, stms: Iterable[KStm], loop: For, threads: Threads) -> bool:
+        """Whether all that steps read and write is a row each, or one element for all threads; and each block goes
+        where no other one goes."""
         values, inside, rows = self.values.copy(), {id(one) for one in statements(loop.body)}, 0
+        values.note(KLet(threads.index, kir.KConvert(Prim.I64, Prim.I64, threads.lo)))
         for stm in statements(stms):
             if isinstance(stm, KLet):
                 values.note(stm)
@@ -127,8 +129,10 @@ class _Turner:
                     if array.space is not Space.GLOBAL:
                         return False
                     if isinstance(stm, Store) or self.facts.varies(place):
-                        found = self.facts.of(place)
+                        found, mentioned = self.facts.of(place), {n for names, _ in values.of(place) for n in names}
                         if not isinstance(found, Affine) or found.stride != 1 or not _is_row(values, place, loop):
+                            return False
+                        if not self.parts <= mentioned:
                             return False
                         rows += 1
                 case _:
@@ -142,11 +146,12 @@ class _Turner:
         arrays = {var: KArray(self.new.name(var.name, var.prim).name, var.prim, Space.SHARED) for var in kept}
         out: list[KStm] = []
         count = self.op(out, Op.SUB, stm.hi, stm.lo)
+        most = KEPT // (2 * sum(var.prim.bytes for var in kept)) // 16 * 16
         tile = self.new.name("tile", Prim.I64)
-        tiles = self.op(out, Op.QUOT, self.op(out, Op.ADD, count, i64(TILE - 1)), i64(TILE))
+        tiles = self.op(out, Op.QUOT, self.op(out, Op.ADD, count, i64(most - 1)), i64(most))
         inner: list[KStm] = []
-        lo = self.op(inner, Op.ADD, stm.lo, self.op(inner, Op.MUL, tile, i64(TILE)))
-        hi = self.op(inner, Op.MIN, stm.hi, self.op(inner, Op.ADD, lo, i64(TILE)))
+        lo = self.op(inner, Op.ADD, stm.lo, self.op(inner, Op.MUL, tile, i64(most)))
+        hi = self.op(inner, Op.MIN, stm.hi, self.op(inner, Op.ADD, lo, i64(most)))
 
         def threads(body: Stms, read: Kept, here: Operand, stored: Kept, there: Operand, copy: Renamed) -> Threads:
             """A loop over the tile: what is kept is read `here`, what changes of it is stored `there`."""
@@ -165,27 +170,38 @@ class _Turner:
 
         def half(turn: Operand, out: list[KStm]) -> KVar:
             """Where what is kept is at the beginning of a turn: what a turn reads it does not overwrite."""
-            return self.op(out, Op.MUL, self.op(out, Op.AND, turn, i64(1)), i64(TILE))
+            return self.op(out, Op.MUL, self.op(out, Op.AND, turn, i64(1)), i64(most))
 
         changing = tuple(var for var in kept if var.name in assigned(loop.body))
         steps, row, zero = self.new.copy(), list[KStm](), i64(0)
         turn = steps.made(loop.index)
         here = half(turn, row)
-        there = self.op(row, Op.SUB, i64(TILE), here)
+        there = self.op(row, Op.SUB, i64(most), here)
         row.append(threads((*again, *loop.body), kept, here, changing, there, steps))
         inner += threads(before, (), zero, kept, zero, self.new.copy()), replace(loop, index=turn, body=tuple(row))
         if after:
             last = half(loop.bound, inner)
             inner.append(threads((*again, *after), kept, last, (), zero, self.new.copy()))
-        turned = (*(kir.Alloc(array, i64(2 * TILE)) for array in arrays.values()), For(tile, tiles, tuple(inner)))
+        turned = (*(kir.Alloc(array, i64(2 * most)) for array in arrays.values()), For(tile, tiles, tuple(inner)))
         widest = max(array.prim.bytes for one in statements(loop.body) for array in _touched(one))
-        least, size = (i64(-(-most // widest)) for most in (LEAST, SIZE))
+        least, large = (i64(-(-size // widest)) for size in (LEAST, SIZE if len(self.parts) == 1 else OF_MANY))
         wide = self.op(out, Op.GE, count, least)
         space = self.new.name("t", Prim.I64)  # may wrap around: either way is right
         out.append(KLet(space, KOp(Op.MUL, Prim.I64, (count, loop.bound))))
-        large = self.op(out, Op.GE, space, size)
-        many = self.op(out, Op.AND, wide, large, Prim.BOOL)
+        many = self.op(out, Op.AND, wide, self.op(out, Op.GE, space, large), Prim.BOOL)
         return (*out, KIf(many, turned, (stm,)))
+
+
+def _parts(kernel: Kernel) -> frozenset[str]:
+    """The numbers of matrices and of a piece of columns that the number of a block is divided into."""
+    divided: dict[str, set[str]] = {}
+    for stm in kernel.body:
+        match stm:
+            case KLet(var, KOp(Op.QUOT | Op.REM, Prim.I64, (KVar(name), _))):
+                divided.setdefault(name, set()).add(var.name)
+            case _:
+                pass
+    return frozenset(reachable([kernel.block.name], lambda name: divided.get(name, ()))) - divided.keys()
 
 
 def _again(before: Stms) -> Stms:

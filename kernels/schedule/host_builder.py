@@ -30,6 +30,7 @@ from ..host_ir.nodes import (
     HostStm,
     Interpret,
     Launch,
+    Workers,
     launches,
     statements,
 )
@@ -245,6 +246,15 @@ class HostBuilder:
         """x / size, rounded up."""
         by = i64(size) if isinstance(size, int) else size
         return self.op(Op.QUOT, self.op(Op.ADD, x, self.op(Op.SUB, by, i64(1))), by)
+
+    def share(self, count: Atom, least: int, most: int) -> Atom:
+        """What each thread of the host has of `count`: a multiple of `least`, up to `most`. No result may depend on
+        it."""
+        workers = self.names.fresh("workers")
+        self.emit((Param(workers, I64),), Workers(), NOWHERE)
+        each = self.ceil_div(self.ceil_div(count, Var(workers)), least)
+        each = self.op(Op.MIN, self.op(Op.MAX, each, i64(1)), i64(most // least))
+        return self.op(Op.MUL, each, i64(least), base="share")
 
     def size(self, kind: Kind) -> Atom:
         """A size that may be set."""

@@ -17,7 +17,18 @@ from ..ir.errors import Loc
 from ..ir.ops import COMPARISONS, Op
 from ..ir.types import Atom, Const, Name, Prim, Var
 from ..ir.version_tree import Sides
-from ..kernels.host_ir.nodes import HostBody, HostCall, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch, Over
+from ..kernels.host_ir.nodes import (
+    HostBody,
+    HostCall,
+    HostFun,
+    HostIf,
+    HostLoop,
+    HostStm,
+    Interpret,
+    Launch,
+    Over,
+    Workers,
+)
 
 # ---- formulas ----------------------------------------------------------------------------------------------------
 
@@ -271,7 +282,7 @@ class _Reader:
                 yield from self.body(orelse, guards, (*under, f"unless {shown}"))
             case HostLoop(form=form, body=inner):
                 yield from self.body(inner, guards, (*under, self.show_loop(form)))
-            case HostCall() | Over():
+            case HostCall() | Over() | Workers():
                 pass
             case exp:
                 self.define(stm, exp)

@@ -14,6 +14,7 @@ from ....ir.types import Atom, Const, Var, i64
 from ...analysis.cost import EXTENT, LANES
 from ...analysis.own_operands import own_operands
 from ...analysis.widest_type import widest_type
+from ...passes.columns_by_rows import columns_by_rows
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import Builder
 from ..space import OPEN, OPEN_LENGTH, OPEN_LESS, Chunk, chunk_of, closed
@@ -23,6 +24,8 @@ BLOCK_WORK = 20_000.0  # cost units worth one block
 GROUPS, BLOCKS = 4 * 512, 4
 """Bits of the elements of all groups of lanes that run at once (`passes/choose_lanes.py`), and how many blocks of these
 there must be for the cores to share."""
+WIDEST = 1 << 12
+"""Columns of a block that goes by rows: of narrower ones processors fetch less ahead."""
 MANY = 16
 """Blocks whose work 64 elements may be, that cores can share."""
 ENOUGH, ENOUGH_ROWS = 16, 8
@@ -34,7 +37,8 @@ several groups of lanes run at once there, and the last of a row reaches back.""
 class LanesKernel:
     """A kernel with lanes over the innermost dimension: its chunk of that dimension, which the kernel may have left
     open, cost of an element, and how many indices of the next outer dimension a block handles at once. `flat`: lanes
-    are over elements of the rows whose chunk this is; `wide`: a longer chunk, which is better for many elements."""
+    are over elements of the rows whose chunk this is; `wide`: a longer chunk, which is better for many elements;
+    `by_rows`: it goes along columns, by rows that are as wide as cores leave them."""
 
     made: Made
     chunk: int
@@ -42,6 +46,7 @@ class LanesKernel:
     rows: int
     flat: bool = False
     wide: int = 0
+    by_rows: bool = False
 
 
 def sized(s: Segop[core.SegMap | core.SegScatter], fill: Callable[[Builder, Chunk], None], rows: int) -> LanesKernel:
@@ -56,12 +61,13 @@ def sized(s: Segop[core.SegMap | core.SegScatter], fill: Callable[[Builder, Chun
     made = s.h.best_layout(s.depth, lambda: build(first))
     each = made.cost / EXTENT / rows
     chunk = chunk_length(each * rows)
-    if first is not OPEN and chunk == LANES:
+    by_rows = columns_by_rows(made.kernel) is not made.kernel
+    if first is not OPEN and (chunk == LANES or by_rows):
         made = s.h.best_layout(s.depth, lambda: build(OPEN))
     elif first is not OPEN:
         made = s.h.best_layout(s.depth, lambda: build(chunk_of(chunk)))
     wide = 0 if chunk == LANES else groups_of_all(made)
-    return LanesKernel(made, chunk, each, rows, wide=wide if first is OPEN and wide > chunk else 0)
+    return LanesKernel(made, chunk, each, rows, wide=wide if first is OPEN and wide > chunk else 0, by_rows=by_rows)
 
 
 def groups_of_all(made: Made) -> int:
@@ -94,7 +100,9 @@ def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc, 
         blocks = h.op(Op.MUL, h.product(widths[:-1]), h.ceil_div(widths[-1], 64))
         many = h.op(Op.GE, blocks, i64(ENOUGH_ROWS if len(space.dims) > 1 else ENOUGH), base="many")
         length = h.choice(many, i64(64), length, "chunk")
-    if lanes.wide:
+    if lanes.by_rows:
+        length = h.share(h.product(widths), 64, WIDEST)
+    elif lanes.wide:
         many = h.op(Op.GE, widths[-1], i64(BLOCKS * lanes.wide), base="many")
         length = h.choice(many, i64(lanes.wide), length, "chunk")
     blocks = h.op(Op.MUL, h.product(widths[:-1]), h.ceil_div(widths[-1], length))

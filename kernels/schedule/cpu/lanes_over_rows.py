@@ -36,7 +36,6 @@ from .lanes_kernel import LanesKernel, launch_lanes
 from .segmap import LONG, block_a_point, lanes_kernel, least_to_spread, spread_pays
 from .segred import IN_CHUNKS, IN_WIDE_CHUNKS, MANY_SEGMENTS
 from .segscan import SEGMENTS, scan_rows
-from .streamed_scans import COLUMNS
 
 ROWS, FEW_ROWS = 64, 4
 """Rows that fill the lanes of one group; rows whose elements lie far apart, which a block for each takes one by one."""
@@ -85,7 +84,8 @@ def no_rows(s: OfRows) -> str | None:
     """Why there are no rows to be put side by side."""
     if len(s.exp.space.dims) < 2:
         return "a single segment"
-    return None if len(s.h.kernels.made) - s.h.others < MANY_KERNELS else "the entry has many kernels"
+    few = len(s.h.kernels.made) - s.h.others < MANY_KERNELS or is_turned(s)
+    return None if few else "the entry has many kernels"
 
 
 def stand_ins(s: OfRows) -> Outs:
@@ -210,4 +210,4 @@ INNER_FIRST = Schedule(
     "inner first", lambda s, found: run_inner_first(s, found, OF_ELEMENTS), inner_first, are_worth_it, OF_ELEMENTS
 )
 SEGRED: Table = (MERGE_PATH, INNER_FIRST, ROW_LANES, IN_CHUNKS)
-SEGSCAN: Table = (FILTER, COLUMNS, LYING, ROW_LANES, *SEGMENTS)
+SEGSCAN: Table = (FILTER, LYING, ROW_LANES, *SEGMENTS)

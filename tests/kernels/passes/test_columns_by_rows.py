@@ -36,6 +36,12 @@ TAKEN = {
       tabulate m (\\j -> loop s = 0 for i < n do s * g[j] + w[i] * x[i, j])""",
     "backwards": """entry f [n][m] (x: [n][m]i16) =
       tabulate m (\\j -> loop s = 7i16 for q < n do s * 3 + x[n - 1 - q, j])""",
+    "a scan": "entry f [n][m] (x: [n][m]f32) = transpose (map (scan (+) 0) (transpose x))",
+    "matrices, each its own": """entry f [k][n][m] (x: [k][n][m]f32) = map (\\y -> transpose (map (\\c ->
+      (loop (o, s) = (replicate n 0, 0) for i < n do let s = s / 2 + c[i]
+      in (o with [i] = s, s)).0) (transpose y))) x""",
+    "a checked row": """entry f [n][m] (x: [n][m]f32) (w: i64) = map (\\c -> loop s = 0 for i < n do
+      s * 2 + if i >= w then c[i] - c[i - w] else c[i]) (transpose x)""",
     "rows of 100": "entry f [n] (x: [n][100]i64) = tabulate 100 (\\j -> loop s = 0 for i < n do s * 3 + x[i, j])",
 }
 LEFT = {
@@ -74,7 +80,7 @@ def test_asks_for_long_rows_and_many() -> None:
 @pytest.mark.parametrize("tile", [16, 256])
 def test_keeps_the_bits(tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
     runners = [Runner(averages(), compile_kernels((averages(),), LaneSettings(), NO_CACHE))]
-    for name, value in (("LEAST", 1), ("SIZE", 1), ("TILE", tile)):
+    for name, value in (("LEAST", 1), ("SIZE", 1), ("KEPT", 16 * tile)):
         monkeypatch.setattr(by_rows, name, value)
     runners.append(Runner(averages(), compile_kernels((averages(),), LaneSettings(), NO_CACHE)))
     random = np.random.default_rng(1)

@@ -33,6 +33,7 @@ from ....host_ir.nodes import (
     Interpret,
     Launch,
     Over,
+    Workers,
     statements,
 )
 from ....kernel_ir.nodes import FAR
@@ -246,6 +247,8 @@ def statement(h: Emitter, stm: HostStm) -> None:
             guard(h, stm, exp)
         case core.SizeParam():
             size_param(h, stm, exp)
+        case Workers():
+            bind_scalar(h, stm.pat[0].name, Prim.I64, h.code.op(f"load i64, ptr {place(h, '%state', Word.THREADS)}"))
         case core.Index():
             index(h, stm, exp)
         case core.Update():

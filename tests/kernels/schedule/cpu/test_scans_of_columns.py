@@ -1,4 +1,4 @@
-"""Scans of columns go by rows: what each column gives, for all sizes, types and numbers of threads."""
+"""Scans of columns: what each column gives, for all sizes, types and numbers of threads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from numpy.typing import NDArray
 
 import soac
-from soac.kernels.schedule.cpu.streamed_scans import COLUMNS, GROUP
 
 PROGRAM = """
 entry sums [n][m] (x: [n][m]t): [n][m]t = transpose (map (scan (+) 0) (transpose x))
@@ -50,16 +49,3 @@ def test_columns_are_scanned_in_order(name: str) -> None:
                     x[1:, m - 1 :] = -0.0
                 with np.errstate(all="ignore"):
                     np.testing.assert_array_equal(run((x,))[-1], wanted(entry, x), err_msg=f"{entry} {n} x {m}")
-
-
-def test_where_it_is_taken() -> None:
-    """Not for segments as they lie, nor for operators that compute much."""
-    columns = "entry main [n][m] (x: [n][m]f32): [n][m]f32 = transpose (map (scan (+) 0) (transpose x))"
-    rows = "entry main [n][m] (x: [n][m]f32): [n][m]f32 = map (scan (+) 0) x"
-    pairs = """entry main [n][m] (x: [n][m]f64): [n][m]f64 =
-      transpose (map (\\c -> map (.0) (scan (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (zip c c))) (transpose x))"""
-    for text, taken in ((columns, True), (rows, False), (pairs, False)):
-        names = [kernel.name for kernel in soac.compile(text).compiled.host.kernels]
-        assert any("columns" in name for name in names) == taken
-    assert COLUMNS.name == "columns side by side"
-    assert GROUP % 64 == 0
