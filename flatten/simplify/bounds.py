@@ -142,21 +142,27 @@ def linear(atom: Atom, env: Env) -> Linear:
     """`atom` as x + c, looking through sums with constants and conversions that keep the value."""
     offset = 0
     for _ in range(DEPTH):
-        step = _linear_step(env.value_of(atom))
+        step = _linear_step(env.value_of(atom), env)
         if step is None:
             break
         atom, offset = step[0], offset + step[1]
     return (None, int(atom.value) + offset) if isinstance(atom, Const) else (atom.name, offset)
 
 
-def _linear_step(exp: Exp | None) -> tuple[Atom, int] | None:
+def _linear_step(exp: Exp | None, env: Env) -> tuple[Atom, int] | None:
     match exp:
-        case PrimOp(Op.ADD | Op.SUB, Prim.I64, _):  # a narrower sum may wrap where the wide one does not
-            return offset_of(exp)
-        case Convert(source, target, arg) if source.is_signed and target.is_signed and target.bits >= source.bits:
-            return arg, 0
+        case PrimOp(Op.ADD | Op.SUB, prim, _) if prim.is_signed and (step := offset_of(exp)):
+            return step if prim is Prim.I64 or _fits(*step, prim, env) else None  # a narrow sum may wrap
+        case Convert(source, target, arg) if source.is_signed and target.is_signed:
+            return (arg, 0) if target.bits >= source.bits or _fits(arg, 0, target, env) else None
         case _:
             return None
+
+
+def _fits(x: Atom, more: int, prim: Prim, env: Env) -> bool:
+    """Whether x + more is a value of a narrow type, by constant bounds of x."""
+    bounds, end = _bounds(x, env), 1 << prim.bits - 1
+    return bounds is not None and -end <= bounds[0] + more and bounds[1] + more < end
 
 
 def _difference(base: Name, env: Env) -> tuple[Linear, Name] | None:
