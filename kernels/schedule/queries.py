@@ -82,10 +82,10 @@ def array_origins(body: Body, carried: Iterable[Name] = ()) -> dict[Name, Name]:
 
 def arrays_of_loops(body: Body) -> frozenset[Name]:
     """The arrays (as `array_origins` names them) that end as results of a body and that a loop has worked on."""
-    looped = {p.name for stm in body.stms if isinstance(stm.exp, core.Loop) for p in stm.pat}
     origins = array_origins(body)
-    results = (a.name for a in body.result if isinstance(a, Var) and a.name in looped)
-    return frozenset(origins[name] for name in results if name in origins)
+    looped = {origins.get(p.name) for stm in body.stms if isinstance(stm.exp, core.Loop) for p in stm.pat}
+    results = (origins.get(a.name) for a in body.result if isinstance(a, Var))
+    return frozenset(name for name in results if name is not None and name in looped)
 
 
 def made_here(body: Body) -> dict[Name, Name]:

@@ -81,6 +81,20 @@ def test_the_bound_of_the_loop_decides() -> None:
     assert "n" in (rows["block a point"].condition or "")
 
 
+def test_an_array_that_is_updated_after_its_loops_is_one_of_theirs() -> None:
+    """The last rounds of loops of a few rounds are unrolled."""
+    text = """entry main [b] (as: [b][4][4]f64): [b][4][4]f64 =
+      map (\\a -> loop a = copy a for k < 4 do loop a for i in k+1..<4 do
+        let f = a[i, k] / a[k, k]
+        let a = a with [i, k] = f
+        in loop a for j in k+1..<4 do a with [i, j] = a[i, j] - f * a[k, j]) as"""
+    assert private_arrays(text) == 1
+    a = np.random.default_rng(0).standard_normal((9, 4, 4)) + 4 * np.eye(4)
+    lu = soac.compile(text).main(a)
+    lower, upper = np.tril(lu, -1) + np.eye(4), np.triu(lu)
+    assert np.allclose(lower @ upper, a)
+
+
 def test_indices_that_count_are_no_memory_of_threads() -> None:
     """A sum of sums that counts its own indices: the same for all lanes, so that its elements lie side by side."""
     text = """
