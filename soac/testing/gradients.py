@@ -29,7 +29,7 @@ def wrong_gradient(program: Program, entry: str, args: Sequence[Argument], seed:
     """What does not agree at `args`, in words; None if everything does."""
     with_derivatives = derived(program, [entry])
     source = np.random.default_rng(seed)
-    x = [np.asarray(arg) for arg in args]
+    x: list[np.ndarray] = [np.asarray(arg) for arg in args]
     y = _results(program, entry, args)
     along = [_direction(source, arg) for arg in x]
     varied = _varied(program.function(entry))
