@@ -132,7 +132,8 @@ class _Webs:
                 case KConvert(_, _, x):
                     yield KLet(twin, KConvert(prim, prim, self.twin(x, prim)))
                 case Const() | KVar():
-                    yield type(stm)(twin, self.twin(value, prim))
+                    made = Declare if isinstance(stm, Declare) else Assign
+                    yield made(twin, self.twin(value, prim))
                 case _:
                     pass
 
