@@ -16,6 +16,9 @@ from tests.support.processes import results
 
 ROOT = Path(__file__).parents[2]
 WAITS = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what is begun in the background leaves it out
+
 from tests.property.test_processes import begin
 from tests.support.processes import results
 
@@ -40,10 +43,14 @@ def test_a_call_that_fails_ends_the_run() -> None:
 def test_a_run_that_is_stopped_leaves_no_process(number: signal.Signals, tmp_path: Path) -> None:
     """Its calls each write a file as they begin."""
     text = WAITS.format(folder=str(tmp_path))
-    with subprocess.Popen([sys.executable, "-c", text], cwd=ROOT, stderr=subprocess.DEVNULL) as run:
+    run = subprocess.Popen([sys.executable, "-c", text], cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
         until(lambda: len(list(tmp_path.iterdir())) == 2)
         run.send_signal(number)
         run.wait(60)
+    finally:
+        run.kill()
+        run.wait()
     processes = [int(path.name) for path in tmp_path.iterdir()]
     until(lambda: not any(map(is_there, processes)))
     assert len(processes) == 2

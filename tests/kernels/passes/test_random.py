@@ -50,7 +50,10 @@ def test_pass_of_a_cpu(name: str) -> None:
         with patch.object(host_builder, "FAR_BYTES", 1):
             compiled = compile_core(compile_text(program.text, "random.soac"), Mode.INCREMENTAL, CPU)
         for passes in (CPU_PASSES, other):
-            with patch.object(build, "CPU_PASSES", passes), patch.multiple(columns_by_rows, LEAST=1, SIZE=1, TILE=32):
+            with (
+                patch.object(build, "CPU_PASSES", passes),
+                patch.multiple(columns_by_rows, LEAST=1, SIZE=1, KEPT=1 << 10),
+            ):
                 agrees(compiled, program, on_cpu(compiled, program))
         return changes(compiled, name, CPU_PASSES)
 
