@@ -125,7 +125,7 @@ def _lanes_on(e: Lanes, prim: Prim, mask: str) -> str:
 
 
 def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run, beside: Callable[[], None]) -> Tuple:
-    """`beside` is done with the values of each group, too."""
+    """`beside` is done with the values of each group, too, and then of all elements."""
     neutral = operands(e, stm.neutral)
     unroll = e.unroll if e.peeled else 1
     step = contracted_step(stm.step or stm.op, stm.body, stm.values)
@@ -163,7 +163,7 @@ def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run, beside: Callable[[],
         settled = complement(e, open_lanes(e, flag, run))
         return e.code.op(f"xor i1 {any_lane(e, settled)}, true")
 
-    flag = deciding(stm)
+    flag = deciding(stm) if beside is _nothing else None
     e.ahead, open_ = own_places(e.kernel, stm), None if flag is None else is_open
     thread_loop(e, stm.index, stm.lo, stm.hi, body, join if unroll > 1 else _nothing, open_=open_)
     e.ahead = {}
