@@ -16,8 +16,9 @@ entry first [n] (k: i64) (xs: [n]i8): i64 =
   i64.minimum (map2 (\\i x -> if x == 1 then i else i64.highest) (iota n) xs)
 entry below [n] (k: i64) (xs: [n]i8): i64 = i64.minimum (map2 (\\i x -> if x != 1 then k else i) (iota n) xs)
 entry ordered [n] (k: i64) (xs: [n]i8): i64 =
-  (reduce (\\(f, i) (g, j) -> if f then (f, i) else (g, j)) (false, -1)
-          (map2 (\\i x -> (x == 1, i ^ k)) (iota n) xs)).1
+  let (f, i) = reduce (\\(f, i) (g, j) -> if f then (f, i) else (g, j)) (false, -1)
+                      (map2 (\\i x -> (x == 1, i ^ k)) (iota n) xs)
+  in if f then i else -1
 entry counted [n] (k: i64) (xs: [n]i8): i64 = loop r = -1 for i < n do if r < 0 && xs[i] == 1 then i else r
 entry until [n] (k: i64) (xs: [n]i8): bool = loop ok = true for x in xs do if x == 1 then false else ok
 entry late [n] (k: i64) (xs: [n]i8): i64 =
