@@ -40,7 +40,7 @@ FIXED = [
     for name in ("sumrows", "rowscan", "p08_map_loop", "p14_tiling", "p15_segscatter")
 ]
 FIXED += [CONFORMANCE / f"{name}.fut" for name in ("nests/string_search", "numbers/grouping")]
-SAMPLE, RANDOM = 8, 4
+SAMPLE, RANDOM = 6, 2
 DURATIONS = json.loads((ROOT / "tests" / "durations.json").read_text(encoding="utf-8"))
 ACCEPTED = "tests/conformance/test_conformance.py::test_accepted[{}]"
 LIGHT = [
