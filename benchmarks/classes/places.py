@@ -162,8 +162,33 @@ def seam(energy: Array) -> Array:
     return path
 
 
+@numba.njit
+def known(table: Array, places: Array) -> Array:
+    out = np.empty(len(places), np.float32)
+    for i, p in enumerate(places):
+        out[i] = -1 if p < 0 else table[p]
+    return out
+
+
+@numba.njit
+def parents(parent: Array, xs: Array) -> Array:
+    out = np.empty_like(xs)
+    for i, p in enumerate(parent):
+        out[i] = xs[i] if p < 0 else xs[i] + xs[p]
+    return out
+
+
+@numba.njit
+def placed(m: int, places: Array, xs: Array) -> Array:
+    out = np.zeros(m, np.float32)
+    for i, p in enumerate(places):
+        if 0 <= p < m:
+            out[p] = xs[i]
+    return out
+
+
 PEERS: Mapping[str, Callable[..., Any]] = {
-    f.__name__: f for f in (adpcm, independent, probe, bloom, bootstrap, nearest_seed, seam)
+    f.__name__: f for f in (adpcm, independent, probe, bloom, bootstrap, nearest_seed, seam, known, parents, placed)
 }
 
 
@@ -180,6 +205,7 @@ def data(large: bool) -> Mapping[str, tuple[Any, ...]]:
     queries = np.where(random.random(n) < 0.6, random.choice(keys, n), others)
     words = random.integers(0, 2**64, (2, n // 16), np.uint64)
     seeds = np.where(random.random((h, w)) < 0.01, np.arange(h * w).reshape(h, w), -1)
+    numbers, xs = random.integers(-n // 8, n // 4, 4 * n).astype(np.int32), random.random(4 * n, np.float32)
     return {
         "adpcm": (steps, moves, random.integers(0, 256, (16 * s, 256)).astype(np.uint8)),
         "independent": (near, random.integers(0, 2**32, n // 8).astype(np.uint32)),
@@ -188,4 +214,7 @@ def data(large: bool) -> Mapping[str, tuple[Any, ...]]:
         "bootstrap": (20 * s, random.random(n // 8, np.float32)),
         "nearest_seed": (seeds.astype(np.int32),),
         "seam": (random.integers(0, 1000, (4 * h, w)).astype(np.int32),),
+        "known": (xs[: n // 4], numbers),
+        "parents": (numbers, xs),
+        "placed": (n, random.permutation(4 * n).astype(np.int32) - n, xs),
     }

@@ -19,7 +19,7 @@ from ..llvm.convert import convert, from_memory, to_memory
 from ..llvm.ops import apply
 from ..llvm.text import Code, Vec, mangled, memory_type, vector
 from .checks import element_at
-from .narrow_gathers import everywhere, masked_gather, narrow_gather
+from .gathers import GATHERED, gather, gather_from_array, gathered_indices, scatter, scatter_to_array
 from .neighbours import Neighbour
 from .prefetch import LINE, fetch
 from .row_ends import is_end_in_place, store_first
@@ -50,8 +50,6 @@ from .windows import permuted
 
 Way = tuple[str, Callable[[], tuple[str, ...]]]
 """A condition (an i1 text), and how elements are loaded where it holds."""
-GATHERED = 4
-"""Bytes of the smallest elements for which machines have gathers and scatters."""
 
 
 def load(e: Lanes, array: KArray, index: Operand) -> LaneValue:
@@ -144,8 +142,9 @@ def _load_flipped(e: Lanes, array: KArray, index: Varying, flipped: Flipped) -> 
 
 
 def _gathered(e: Lanes, array: KArray, index: LaneValue) -> tuple[str, ...]:
-    pointers = _pointers(e, array.prim, e.places[array].pointer, vectors(e, index))
-    return tuple(_gather_from_array(e, array.prim, p, m) for p, m in zip(pointers, full_mask(e), strict=True))
+    indices, masks = gathered_indices(e, array.prim, index)
+    pointers = _pointers(e, array.prim, e.places[array].pointer, indices)
+    return tuple(gather_from_array(e, array.prim, p, m) for p, m in zip(pointers, masks, strict=True))
 
 
 def _load_window(e: Lanes, place: Place, prim: Prim, index: tuple[str, ...], window: Window) -> tuple[str, ...]:
@@ -162,7 +161,7 @@ def _load_window(e: Lanes, place: Place, prim: Prim, index: tuple[str, ...], win
     code.jump(joined)
     code.label(gathered)
     for slot, pointers in zip(slots, _pointers(e, prim, place.pointer, index), strict=True):
-        code.do(f"store {t} {_gather_from_array(e, prim, pointers, ALL_ON)}, ptr {slot}")
+        code.do(f"store {t} {gather_from_array(e, prim, pointers, ALL_ON)}, ptr {slot}")
     code.jump(joined)
     code.label(joined)
     return tuple(code.op(f"load {t}, ptr {slot}") for slot in slots)
@@ -242,7 +241,7 @@ def store_at(e: Lanes, array: KArray, i: LaneValue, value: LaneValue) -> None:
         case _:
             pointers = _pointers(e, prim, place.pointer, vectors(e, i))
             for p, x, m in zip(pointers, stored(e, value), full_mask(e), strict=True):
-                scatter(e, prim, p, x, m)
+                scatter_to_array(e, prim, p, x, m)
 
 
 def as_index(e: Lanes, index: Operand) -> LaneValue:
@@ -347,33 +346,6 @@ def _store_past_caches(e: Lanes, place: Place, prim: Prim, index: Linear, values
 def _pointers(e: Lanes, prim: Prim, pointer: str, indices: tuple[str, ...]) -> tuple[str, ...]:
     element, t = memory_type(prim), e.vec.raw("i64")
     return tuple(e.code.op(f"getelementptr {element}, ptr {pointer}, {t} {i}") for i in indices)
-
-
-def gather(e: Lanes, prim: Prim, pointers: str, mask: str) -> str:
-    """The elements at the pointers of one vector, as they lie in memory; 0 in lanes that `mask` leaves out."""
-    pointers, mask = _everywhere(e, prim, pointers, mask)
-    return masked_gather(e.code, memory_type(prim), prim.bytes, e.width, pointers, mask)
-
-
-def _gather_from_array(e: Lanes, prim: Prim, pointers: str, mask: str) -> str:
-    """As `gather`; what is of the thread alone, and was just written, is not read in words."""
-    if prim.bytes >= GATHERED:
-        return gather(e, prim, pointers, mask)
-    t, name = e.vec.raw(memory_type(prim)), narrow_gather(e.code.module, prim.bits, e.width)
-    return e.code.call(name, t, ((e.vec.raw("ptr"), pointers), (e.vec.raw("i1"), mask)))
-
-
-def scatter(e: Lanes, prim: Prim, pointers: str, value: str, mask: str) -> None:
-    """Store the elements of one vector at its pointers, in the lanes of `mask`."""
-    pointers, mask = _everywhere(e, prim, pointers, mask)
-    e.code.masked_scatter(memory_type(prim), prim.bytes, e.width, value, pointers, mask)
-
-
-def _everywhere(e: Lanes, prim: Prim, pointers: str, mask: str) -> tuple[str, str]:
-    """Pointers and mask of an access that may have no instruction."""
-    if prim.bytes >= GATHERED or mask == ALL_ON:
-        return pointers, mask
-    return everywhere(e.code, memory_type(prim), e.width, pointers, mask), ALL_ON
 
 
 # ---- private arrays ----------------------------------------------------------------------------------------------

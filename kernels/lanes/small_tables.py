@@ -13,7 +13,7 @@ from ...ir.types import Const, Prim
 from ..analysis.small_tables import held, small_tables
 from ..kernel_ir.nodes import KArray, Operand
 from ..llvm.text import Code, Module, memory_type, vector
-from .narrow_gathers import masked_gather
+from .gathers import masked_gather
 from .values import Lanes, Table, Varying, operand, scalar
 
 LOOKUP = "soac.lookup."

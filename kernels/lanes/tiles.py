@@ -16,7 +16,8 @@ from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir.nodes import COLUMNS, LoadTile, StoreTile
 from ..llvm.text import Code, memory_type, vector
-from .memory import address, gather, scatter
+from .gathers import gather, scatter
+from .memory import address
 from .values import Lanes, Linear, operand, scalar, splat, steps
 
 DENSE = 3

@@ -1,4 +1,4 @@
-"""Gathers and scatters of elements that machines have none for: lanes that are off access a spare element."""
+"""Gathers and scatters that machines have none for: lanes that are off access the first element or a spare one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from soac.ir.ops import Op
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim, i64
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KIf, KLet, KLoad, KOp, KVar, Space, Store, Threads
-from soac.kernels.lanes.module import emit
+from soac.kernels.lanes.module import Abilities, emit
 from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes
 from tests.support.kernel_interpreter import compiled, interpret
 
@@ -40,9 +40,12 @@ def test_lanes_that_are_off_change_nothing(prim: Prim) -> None:
         np.testing.assert_array_equal(ours["y"], theirs["y"])
 
 
-@pytest.mark.parametrize(("prim", "masks"), [(Prim.U8, False), (Prim.F16, False), (Prim.F32, True)])
-def test_masks_are_for_machines_that_have_them(prim: Prim, masks: bool) -> None:
-    text = emit((choose_lanes(permuted(prim), LaneSettings(width=8, unroll=1)),))
+@pytest.mark.parametrize(
+    ("prim", "here", "masks"),
+    [(Prim.U8, True, False), (Prim.F16, True, False), (Prim.F32, True, True), (Prim.F32, False, False)],
+)
+def test_masks_are_for_machines_that_have_them(prim: Prim, here: bool, masks: bool) -> None:
+    text = emit((choose_lanes(permuted(prim), LaneSettings(width=8, unroll=1)),), None, Abilities(masks=here))
     for kind in ("masked.gather", "masked.scatter"):
         calls = [line for line in text.splitlines() if "call" in line and kind in line]
         assert calls

@@ -1,4 +1,4 @@
-"""Gathers of elements of less than 32 bits (`kernels/lanes/narrow_gathers.py`), for processors with AVX-512: the words
+"""Gathers of elements of less than 32 bits (`kernels/lanes/gathers.py`), for processors with AVX-512: the words
 that hold them are gathered, and shifted. A word has the bytes of its element's page, so that it can be read wherever
 an array ends.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ....lanes.narrow_gathers import NARROW, masked_gather
+from ....lanes.gathers import NARROW, masked_gather
 from ....llvm.text import Code
 from .other_bodies import with_bodies
 
@@ -23,7 +23,7 @@ def _of_words(width: int, bits: int, code: Code) -> str:
     name = f"llvm.ptrmask.v{width}p0.v{width}i64"
     code.module.declare(name, ptrs, (ptrs, longs))
     starts = code.call(name, ptrs, ((ptrs, "%0"), (longs, "splat (i64 -4)")))
-    found = masked_gather(code, "i32", 4, width, starts, "%1")
+    found = masked_gather(code, "i32", 4, width, starts, "splat (i1 true)")
     at = code.op(f"trunc {longs} {code.op(f'ptrtoint {ptrs} %0 to {longs}')} to {words}")
     shift = code.op(f"shl {words} {code.op(f'and {words} {at}, splat (i32 3)')}, splat (i32 3)")
     return code.op(f"trunc {words} {code.op(f'lshr {words} {found}, {shift}')} to <{width} x i{bits}>")

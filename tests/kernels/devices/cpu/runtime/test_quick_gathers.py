@@ -9,7 +9,7 @@ import pytest
 
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.cpu.runtime.quick_gathers import with_called_gathers
-from soac.kernels.lanes.narrow_gathers import masked_gather
+from soac.kernels.lanes.gathers import masked_gather
 from soac.kernels.llvm.text import Code, Module
 
 NOWHERE = 1 << 61

@@ -1,0 +1,87 @@
+"""Gathers and scatters.
+
+Few machines have instructions for them under a mask, and for elements of less than 32 bits none has; LLVM writes these
+out with a branch for each lane, which takes longer than its access, unless masks follow a pattern, as they do for what
+is of the thread. There lanes that are off gather the first element of an array, and scatter to a spare one. Narrow
+elements that an array holds are gathered by a function with a load for each lane, in whose place
+`runtime/narrow_gathers.py` puts what a processor has.
+"""
+
+from __future__ import annotations
+
+from ...ir.types import Prim
+from ..llvm.text import Code, Module, mangled, memory_type, vector
+from .values import ALL_ON, Lanes, LaneValue, Mask, chosen, full_mask, vectors
+
+GATHERED = 4
+"""Bytes of the smallest elements for which machines have gathers and scatters."""
+NARROW = "soac.narrow."
+"""The functions of pointers: the elements, as integers."""
+
+
+def gathered_indices(e: Lanes, prim: Prim, index: LaneValue) -> tuple[tuple[str, ...], Mask]:
+    """Indices and masks of gathers of one array. Lanes that are off may have 0: as no code runs with all lanes off, the
+    array has an element."""
+    if e.mask is None or _has_instruction(e, prim):
+        return vectors(e, index), full_mask(e)
+    zeros = (e.vec.const(Prim.I64, 0),) * e.unroll
+    return chosen(e, e.mask, Prim.I64, vectors(e, index), zeros), (ALL_ON,) * e.unroll
+
+
+def gather(e: Lanes, prim: Prim, pointers: str, mask: str) -> str:
+    """The elements at the pointers of one vector, as they lie in memory; any in lanes that `mask` leaves out."""
+    pointers, mask = _everywhere(e, prim, pointers, mask) if prim.bytes < GATHERED else (pointers, mask)
+    return masked_gather(e.code, memory_type(prim), prim.bytes, e.width, pointers, mask)
+
+
+def gather_from_array(e: Lanes, prim: Prim, pointers: str, mask: str) -> str:
+    """As `gather`; what is of the thread alone, and was just written, is not read in words."""
+    if prim.bytes >= GATHERED:
+        return gather(e, prim, pointers, mask)
+    t, name = e.vec.raw(memory_type(prim)), narrow_gather(e.code.module, prim.bits, e.width)
+    return e.code.call(name, t, ((e.vec.raw("ptr"), pointers),))
+
+
+def scatter(e: Lanes, prim: Prim, pointers: str, value: str, mask: str) -> None:
+    """Store the elements of one vector at its pointers, in the lanes of `mask`."""
+    pointers, mask = _everywhere(e, prim, pointers, mask) if prim.bytes < GATHERED else (pointers, mask)
+    e.code.masked_scatter(memory_type(prim), prim.bytes, e.width, value, pointers, mask)
+
+
+def scatter_to_array(e: Lanes, prim: Prim, pointers: str, value: str, mask: str) -> None:
+    """As `scatter`; what is of the thread alone has masks that follow a pattern."""
+    pointers, mask = (pointers, mask) if _has_instruction(e, prim) else _everywhere(e, prim, pointers, mask)
+    scatter(e, prim, pointers, value, mask)
+
+
+def _everywhere(e: Lanes, prim: Prim, pointers: str, mask: str) -> tuple[str, str]:
+    """Pointers and mask of an access without an instruction: lanes that are off have a spare element."""
+    if mask == ALL_ON:
+        return pointers, mask
+    ptrs, element, spare = e.vec.raw("ptr"), memory_type(prim), e.code.slot(memory_type(prim))
+    e.code.do(f"store {element} zeroinitializer, ptr {spare}")
+    spares = e.code.splat("ptr", e.width, spare)
+    return e.code.op(f"select {e.vec.raw('i1')} {mask}, {ptrs} {pointers}, {ptrs} {spares}"), ALL_ON
+
+
+def _has_instruction(e: Lanes, prim: Prim) -> bool:
+    return e.masks and prim.bytes >= GATHERED
+
+
+def narrow_gather(module: Module, bits: int, width: int) -> str:
+    """The name of the function for `width` elements of some bits."""
+    name, element = f"{NARROW}v{width}i{bits}", f"i{bits}"
+
+    def write(code: Code) -> str:
+        return masked_gather(code, element, bits // 8, width, "%0", "splat (i1 true)")
+
+    module.function(name, vector(element, width), (vector("ptr", width),), write, " alwaysinline")
+    return name
+
+
+def masked_gather(code: Code, element: str, size: int, width: int, pointers: str, mask: str) -> str:
+    """The elements of `size` bytes at some pointers; 0 in lanes that `mask` leaves out."""
+    t, ptrs, flags = (vector(x, width) for x in (element, "ptr", "i1"))
+    name = f"llvm.masked.gather.{mangled(element, width)}.{mangled('ptr', width)}"
+    code.module.declare(name, t, (ptrs, "i32", flags, t))
+    return code.call(name, t, ((ptrs, pointers), ("i32", str(size)), (flags, mask), (t, "zeroinitializer")))
