@@ -30,6 +30,7 @@ from ..aliasing.classes import sharing_in
 from ..simplify.dead_code import remove_dead
 from ..simplify.driver import simplify
 from ..simplify.soacs import read_once
+from .first_kept import any_of_count, read_first_kept
 from .flat_rows import reduce_rows
 from .gather import fuse_gather
 from .graph import (
@@ -87,7 +88,9 @@ def _rewritten(body: Body, outside: dict[Name, Stm], context: Context) -> Body:
     while (made := scatter_parts(body, outside, context.names, context.sharing, context.types)) is not None:
         context.fired.append(scatter_parts.__name__)
         body = made
+    body = read_first_kept(body, context.names, context.sharing, outside, context.fired)
     body = read_through_filters(body, context.names, context.sharing, outside, context.fired)
+    body = any_of_count(body, context.names, context.fired)
     known = {**outside, **{p.name: stm for stm in body.stms for p in stm.pat}}
     inside = (replace(s, exp=map_bodies(lambda inner: _rewritten(inner, known, context), s.exp)) for s in body.stms)
     return Body(tuple(inside), body.result)

@@ -13,6 +13,8 @@ Where nothing else reads what was kept, the scatter is dead then, and with it th
 Order stays, so ⊕ need not commute; g and q are not applied to what is left out, so they fail as they did. And
 
     (scanomap ⊕ f ne xs)[n-1]  ⟶  redomap ⊕ f ne xs, where a scan is read nowhere else      [F-LastOfScan]
+
+The same of `if n = 0 then ne else ..`.
 """
 
 from __future__ import annotations
@@ -80,7 +82,7 @@ def filter_of(stm: Stm, known: Definitions) -> Filter | None:
     scan = known.get(counts)
     if scan is None or is_opaque(scan) or not _counts(scan, counts, keeps):
         return None
-    sizes = {_size_of(dest, known) for dest in dests}
+    sizes = {size_of(dest, known) for dest in dests}
     if not all(size is not None and _is_total(size, width, counts, known) for size in sizes):
         return None
     return Filter(stm, scan, keep, keeps, [p.name for p in scan.pat].index(counts))
@@ -113,12 +115,13 @@ def _counts(stm: Stm, counts: Name, keeps: Name) -> bool:
     start, names = 0, [p.name for p in stm.pat]
     for scan in stm.exp.scans:
         if names[start] == counts:
-            return _is_sum(scan) and _is_bit(stm, stm.exp, start, keeps)
+            return is_sum(scan) and _is_bit(stm, stm.exp, start, keeps)
         start += len(scan.neutral)
     return False
 
 
-def _is_sum(scan: core.Reduction) -> bool:
+def is_sum(scan: core.Reduction) -> bool:
+    """Whether a reduction is by (+) on i64."""
     made = scalar_operation(scan.op)
     return made is not None and (made.op, made.prim, scan.neutral) == (Op.ADD, Prim.I64, (i64(0),))
 
@@ -126,14 +129,14 @@ def _is_sum(scan: core.Reduction) -> bool:
 def _is_bit(stm: Stm, screma: Screma, position: int, keeps: Name) -> bool:
     """Whether the mapped value at a position is 1 where the element of `keeps`, read or made, holds, else 0."""
     body = screma.map.body
-    bit = _bit(body.result[position], {p.name: s for s in body.stms for p in s.pat})
+    bit = bit_of(body.result[position], {p.name: s for s in body.stms for p in s.pat})
     if bit is None:
         return False
     read = {p.name for p, xs in zip(screma.map.params, screma.arrays, strict=True) if xs == keeps}
     return bit.name in read or any(p.name == keeps and v == bit for p, v in zip(stm.pat, body.result, strict=True))
 
 
-def _bit(value: Atom, inside: Definitions) -> Var | None:
+def bit_of(value: Atom, inside: Definitions) -> Var | None:
     """The truth value of which an i64 is 1 or 0."""
     match _made(value, inside):
         case Convert(Prim.BOOL, Prim.I64, Var() as bit):
@@ -142,7 +145,7 @@ def _bit(value: Atom, inside: Definitions) -> Var | None:
             return None
 
 
-def _size_of(dest: Name, known: Definitions) -> Atom | None:
+def size_of(dest: Name, known: Definitions) -> Atom | None:
     """The number of elements (or rows) of fresh memory."""
     exp = _made(Var(dest), known)
     return exp.type.shape[0] if isinstance(exp, core.Scratch) else None
@@ -228,7 +231,7 @@ def _without_filter(body: Body, stm: Stm, program: _Program) -> Body | None:
             return None
         changed[user.pat[0].name] = made
     for one in inner:
-        size = _size_of(one.exp.dests[0], program.known)
+        size = size_of(one.exp.dests[0], program.known)
         assert isinstance(size, Var)
         changed[size.name] = _total(size.name, one, found, program.names)
     program.fired.append(read_through_filters.__name__)
@@ -320,7 +323,7 @@ def _only_in(body: Body, user: Stm, inner: list[Filter], known: Definitions) -> 
     mine = [one for one in inner if one.scan is user]
     if not mine:
         return True
-    sizes = {_size_of(one.exp.dests[0], known) for one in mine}
+    sizes = {size_of(one.exp.dests[0], known) for one in mine}
     readers = _users(body, {p.name for p in user.pat})
     return readers is not None and all(
         any(one.scatter is s for one in mine) or any(Var(p.name) in sizes for p in s.pat) for s in readers
@@ -384,7 +387,7 @@ def _guarded_count(user: Stm, exp: Screma, keep: Name, body: Body, inner: list[F
     """What counts for filters counts 0 of what is left out; beside the counts it gives truth values alone."""
     ns = exp.num_scans
     inside = {p.name: s for s in body.stms for p in s.pat}
-    bits = [_bit(value, inside) for value in body.result[:ns]]
+    bits = [bit_of(value, inside) for value in body.result[:ns]]
     if {one.count for one in inner if one.scan is user} != set(range(ns)):
         return None
     if any(t.prim is not Prim.BOOL for t in exp.map.ret[ns:]) or any(bit is None for bit in bits):
@@ -432,10 +435,13 @@ def last_of_scan(body: Body, stm: Stm, program: _Program) -> Body | None:
         return None
     program.fired.append(last_of_scan.__name__)
     totals = tuple(Param(program.names.again(p.name), p.type.row()) for p in stm.pat[: exp.num_scans])
-    total = {p.name: Var(t.name) for p, t in zip(stm.pat, totals, strict=False)}
+    neutral = (ne for scan in exp.scans for ne in scan.neutral)
+    total = {p.name: (Var(t.name), ne) for p, t, ne in zip(stm.pat, totals, neutral, strict=False)}
+    is_empty = PrimOp(Op.EQ, Prim.I64, (exp.width, i64(0)))
+    empty = frozenset[Atom](Var(name) for name, one in program.known.items() if one.exp == is_empty)
     reduction = replace(stm, pat=(*totals, *stm.pat[exp.num_scans :]), exp=replace(exp, scans=(), reds=exp.scans))
     stms = tuple(
-        reduction if old is stm else _with_totals(old, total) if any(old is user for user in users) else old
+        reduction if old is stm else _with_totals(old, total, empty) if any(old is user for user in users) else old
         for old in body.stms
     )
     return Body(stms, body.result)
@@ -459,12 +465,19 @@ def _reads_last(stm: Stm, scanned: set[Name], width: Atom, known: Definitions) -
             return False
 
 
-def _with_totals(stm: Stm, total: dict[Name, Var]) -> Stm:
+def _with_totals(stm: Stm, total: dict[Name, tuple[Var, Atom]], empty: frozenset[Atom]) -> Stm:
+    """A statement with totals, which are neutral elements where there is nothing, as one of `empty` says."""
     match stm.exp:
+        case If(cond, Body((), (ne,)), Body((Stm(exp=Index(array, _)),))) if (
+            array in total and cond in empty and ne == total[array][1]
+        ):
+            return replace(stm, exp=core.Copied(total[array][0]))
         case Index(array, _) if array in total:
-            return replace(stm, exp=core.Copied(total[array]))
+            return replace(stm, exp=core.Copied(total[array][0]))
         case If(cond, then, orelse):
-            sides = (Body(tuple(_with_totals(s, total) for s in side.stms), side.result) for side in (then, orelse))
+            sides = (
+                Body(tuple(_with_totals(s, total, empty) for s in side.stms), side.result) for side in (then, orelse)
+            )
             return replace(stm, exp=If(cond, *sides))
         case _:
             return stm

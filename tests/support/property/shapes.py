@@ -54,8 +54,10 @@ from tests.support.property.shapes_flat import (
     with_update,
 )
 from tests.support.property.shapes_fusion import (
+    with_any_of_count,
     with_ends,
     with_filter,
+    with_first_kept,
     with_flat_rows,
     with_gathered,
     with_joined,
@@ -204,6 +206,8 @@ SHAPES: dict[str, Shape] = {
     "read_through_filters": Shape(with_filter, (0, *DEEP)),
     "scatter_parts": Shape(with_parts, (0, *DEEP)),
     "last_of_scan": Shape(with_last_of_scan, (0, *DEEP)),
+    "read_first_kept": Shape(with_first_kept, (0, *DEEP)),
+    "any_of_count": Shape(with_any_of_count, (0, *DEEP)),
     "loop_to_map": Shape(with_loop_of_map, (0, *DEEP)),
     "pull_rearrange": Shape(with_through_rearrange, (0, 1), 3),
     "sink": Shape(with_sink, TOP),

@@ -316,6 +316,30 @@ def with_last_of_scan(b: Block) -> None:
     gone(b, ((counts, I64), (keeps, BOOL)))
 
 
+def with_first_kept(b: Block) -> None:
+    """A filter whose first element alone is read, if it has one."""
+    ((name, t),) = kept(b, rows(b, 1))
+    some = b.let("some", BOOL, core.PrimOp(b.maker.pick((Op.GT, Op.NE)), Prim.I64, (t.shape[0], i64(0))))
+    inner = b.inner(())
+    first = inner.let("x", I32, core.Index(name, (core.Fix(i64(0)),), False))
+    b.let("x", I32, core.If(some, inner.body((first,)), core.Body((), (number(b),))))
+    b.env.pop(name)
+
+
+def with_any_of_count(b: Block) -> None:
+    """How many truth values hold, compared with 0 alone."""
+    ((name, t),) = rows(b, 1)
+    x = b.maker.param("x", I32)
+    inner = b.inner((x,))
+    keep = inner.let("keep", BOOL, core.PrimOp(Op.LT, Prim.I32, (Var(x.name), number(b))))
+    one = inner.let("one", I64, core.Convert(Prim.BOOL, Prim.I64, keep))
+    add = Reduction(binary(b.maker, Op.ADD, Prim.I64), (i64(0),), True)
+    count = b.let("m", I64, core.Screma(t.shape[0], (name,), Lambda((x,), inner.body((one,)), (I64,)), (), (add,)))
+    args = b.maker.pick(((count, i64(0)), (i64(0), count)))
+    b.let("some", BOOL, core.PrimOp(b.maker.pick((Op.EQ, Op.NE)), Prim.I64, args))
+    b.env.pop(count.name)
+
+
 def with_loop_of_map(b: Block) -> None:
     """A loop whose body is a map of what it carries."""
     m = b.maker

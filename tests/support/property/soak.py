@@ -24,6 +24,7 @@ from pathlib import Path
 from random import Random
 
 from soac.flatten.context.trace import Rule
+from soac.flatten.fusion.first_kept import any_of_count, read_first_kept
 from soac.flatten.fusion.flat_rows import reduce_rows
 from soac.flatten.fusion.gather import fuse_gather
 from soac.flatten.fusion.joins import join, map_with_ends
@@ -56,7 +57,7 @@ OTHERS = tuple(
     rule.__name__
     for rule in (
         *VERTICAL, *SIDE_BY_SIDE, fuse_gather, join, map_with_ends, reduce_rows, read_through_filters, last_of_scan,
-        scatter_parts, split_at_rows, loop_to_map, pull_rearrange, sink, tile,
+        read_first_kept, any_of_count, scatter_parts, split_at_rows, loop_to_map, pull_rearrange, sink, tile,
     )
 )  # fmt: skip
 """The rules of fusion and tiling."""
