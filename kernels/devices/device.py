@@ -12,6 +12,7 @@ import numpy as np
 
 from ...ir.core import FunDef, Level
 from ...ir.machine import EVEN, ROUNDS, level_of
+from ...ir.records import dataclass
 from ...ir.thresholds import Threshold
 from ...ir.types import Prim
 from ..host_ir.timing_events import Event
@@ -27,6 +28,19 @@ Convert = Callable[[FunDef, Sequence[Any]], Sequence[Any]]
 Call = Callable[[Sequence[Any]], list[Any]]
 Trace = tuple[tuple[str, int, bool], ...]
 """The guards that a run executed: threshold, parallelism, first branch taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """A launch of a kernel by name. `work`: the estimated cost of the whole; `sizes`: what its sizes are set to, 0 for
+    one that is not set."""
+
+    kernel: str
+    blocks: int
+    arrays: list[DeviceArray]
+    scalars: list[Scalar]
+    work: float
+    sizes: Sequence[int]
 
 
 class OnDevice:
@@ -74,8 +88,7 @@ def bytes_text(size: int) -> str:
 
 
 class Device(Protocol):
-    """Memory is row-major unless it is a view; `launch` may return before the work is done, `synchronise` waits. A
-    launch is given what its sizes are set to, 0 for one that is not set.
+    """Memory is row-major unless it is a view; `launch` may return before the work is done, `synchronise` waits.
 
     For guards that no tuning file speaks of: what the machine was calibrated to as `calibration`, else
     `default_threshold`, the parallelism that fills the device, and `default_inside`, that which fills a collective of
@@ -99,15 +112,7 @@ class Device(Protocol):
     def view(self, array: DeviceArray, index: tuple[int | slice, ...]) -> DeviceArray: ...
     def read(self, array: DeviceArray, index: tuple[int, ...]) -> Scalar: ...
     def write(self, array: DeviceArray, index: tuple[int | slice, ...], value: Any) -> None: ...
-    def launch(
-        self,
-        kernel: str,
-        blocks: int,
-        arrays: list[DeviceArray],
-        scalars: list[Scalar],
-        work: float,
-        sizes: Sequence[int],
-    ) -> None: ...
+    def launch(self, launch: KernelCall) -> None: ...
     def synchronise(self) -> None: ...
 
 

@@ -37,7 +37,7 @@ from ..host_ir.nodes import (
     Workers,
 )
 from ..host_ir.timing_events import Begin, End, Event, Note
-from .device import Device, OutOfMemory, default_of
+from .device import Device, KernelCall, OutOfMemory, default_of
 from .run_errors import check_bounds, room_error, show_scalar
 
 
@@ -372,7 +372,7 @@ class HostCompiler:
             if count > 0:
                 held, values = [env[s] for s in arrays], [env[s] for s in scalars]
                 asked = [run.thresholds.get(name, 0) for name in sizes]
-                run.device.launch(kernel, count, held, values, work * env[units], asked)
+                run.device.launch(KernelCall(kernel, count, held, values, work * env[units], asked))
 
         return step
 

@@ -7,7 +7,7 @@ twice) together with one flag for each element.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from ...ir.scalar import DTYPES
 from ...ir.types import Prim
 from ..devices.cpu.executable import CpuDevice
 from ..devices.cpu.kernel_code import KernelCode
-from ..devices.device import Scalar
+from ..devices.device import KernelCall, Scalar
 from ..devices.host_memory import address
 
 Launch = Callable[[str, int, list[np.ndarray], list[Scalar]], None]
@@ -127,13 +127,6 @@ class TracingDevice(CpuDevice):
 
     # ---- launches -------------------------------------------------------------------------------------------------
 
-    def launch(
-        self,
-        kernel: str,
-        blocks: int,
-        arrays: list[np.ndarray],
-        scalars: list[Scalar],
-        work: float,
-        sizes: Sequence[int],
-    ) -> None:
-        self.on_launch(kernel, blocks, [np.ascontiguousarray(a) for a in arrays], scalars)
+    def launch(self, launch: KernelCall) -> None:
+        dense = [np.ascontiguousarray(a) for a in launch.arrays]
+        self.on_launch(launch.kernel, launch.blocks, dense, launch.scalars)

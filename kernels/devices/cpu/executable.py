@@ -26,7 +26,7 @@ from ...host_ir.launch_parameters import TASKS
 from ...host_ir.nodes import HostProgram
 from ...host_ir.timing_events import Event
 from ...kernel_ir.nodes import Kernel
-from ..device import Call, KernelFailure, Scalar, Trace, default_of
+from ..device import Call, KernelCall, KernelFailure, Scalar, Trace, default_of
 from ..failures import RECORD, failure
 from ..host_memory import Pool, address
 from ..run_errors import as_type, failure_error
@@ -128,30 +128,22 @@ class CpuDevice:
 
     # ---- launches -------------------------------------------------------------------------------------------------
 
-    def launch(
-        self,
-        kernel: str,
-        blocks: int,
-        arrays: list[np.ndarray],
-        scalars: list[Scalar],
-        work: float,
-        sizes: Sequence[int],
-    ) -> None:
-        """Run all blocks of a kernel; `work` is the estimated cost of the whole. Raises KernelFailure."""
-        what = self.kernels[kernel]
-        code = address_of_kernel(self.code, kernel, has_far(what.kernel) and bool(scalars[-1]))
+    def launch(self, launch: KernelCall) -> None:
+        """Run all blocks of a kernel. Raises KernelFailure."""
+        what = self.kernels[launch.kernel]
+        code = address_of_kernel(self.code, launch.kernel, has_far(what.kernel) and bool(launch.scalars[-1]))
         slots = what.table()
         arenas = self.take_arenas(self.threads)
         base = ctypes.addressof(slots)
         slots[0], slots[1] = base + what.record, arenas.address
-        held = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in arrays]
+        held = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in launch.arrays]
         words = [address(a) for a in held]
-        words += [word(value) for word, value in zip(what.words, scalars)]
+        words += [word(value) for word, value in zip(what.words, launch.scalars)]
         slots[2 : 2 + len(words)] = words
         try:
-            threads = 1 if work < INLINE_WORK else self.threads
-            tasks = next(iter(sizes), 0) or TASKS
-            pool.run_blocks(code, base, blocks, threads, pool.share(blocks, threads, tasks))
+            threads = 1 if launch.work < INLINE_WORK else self.threads
+            tasks = next(iter(launch.sizes), 0) or TASKS
+            pool.run_blocks(code, base, launch.blocks, threads, pool.share(launch.blocks, threads, tasks))
         finally:
             self.arenas.append(arenas)
         if slots[what.record // 8]:

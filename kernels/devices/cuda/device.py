@@ -26,7 +26,7 @@ from ...host_ir.launch_parameters import fitting_block
 from ...host_ir.nodes import HostProgram
 from ...kernel_ir.nodes import FailureSite, Kernel, Space
 from ..cpu.runtime import thread_pool as pool
-from ..device import KernelFailure, Scalar
+from ..device import KernelCall, KernelFailure, Scalar
 from ..failures import failure
 from .array import CudaArray
 from .dlpack import dense
@@ -132,27 +132,20 @@ class CudaDevice:
             return StackOverflow(of_site.kernel, Space.PRIVATE if words[1] else Space.SHARED, words[2])
         return failure(of_site.kernel, [number, *words[1:]])
 
-    def launch(
-        self,
-        kernel: str,
-        blocks: int,
-        arrays: list[CudaArray],
-        scalars: list[Scalar],
-        work: float,
-        sizes: Sequence[int],
-    ) -> None:
+    def launch(self, launch: KernelCall) -> None:
         """Start all blocks of a kernel."""
+        kernel, blocks, scalars = launch.kernel, launch.blocks, launch.scalars
         if pool.is_stopping():
             pool.forget_stop()
             raise KeyboardInterrupt
         if self.unseen >= MOST_UNSEEN:
             self.synchronise()
-        sizes = fitting_factor(blocks, sizes)
+        sizes = fitting_factor(blocks, launch.sizes)
         wide, driver = self.is_wide(kernel, blocks, scalars), self.gpu.driver
         what = self.shaped(kernel, sizes, wide, far=False)
         if what.text.near and self.peak(what, scalars).block > what.shared_left // what.text.together:
             what = self.shaped(kernel, sizes, wide, far=True)
-        text, held = what.text, [self.gpu.dense(array) for array in arrays]
+        text, held = what.text, [self.gpu.dense(array) for array in launch.arrays]
         stack, at_once = self.stack(what, blocks, scalars) if text.stacks else ((0, 0, 0, 0), blocks)
         if text.take_turns:
             at_once = min(at_once, -(-blocks // max((1, *sizes[:1]))))

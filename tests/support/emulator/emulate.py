@@ -24,7 +24,7 @@ from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
 from soac.kernels.cuda_c.ops import c_type
 from soac.kernels.devices.cpu.executable import CpuDevice, Executable, failure
 from soac.kernels.devices.cpu.kernel_code import KernelCode
-from soac.kernels.devices.device import Scalar
+from soac.kernels.devices.device import KernelCall, Scalar
 from soac.kernels.devices.host_runner import compile_host
 from soac.kernels.kernel_ir.nodes import Atomic, Kernel, LookBack, WaitFor
 from soac.kernels.kernel_ir.traverse import statements
@@ -108,17 +108,9 @@ class EmulatedDevice(CpuDevice):
     emulator: Emulator | None = None
     order: int = 0
 
-    def launch(
-        self,
-        kernel: str,
-        blocks: int,
-        arrays: list[np.ndarray],
-        scalars: list[Scalar],
-        work: float,
-        sizes: Sequence[int],
-    ) -> None:
+    def launch(self, launch: KernelCall) -> None:
         assert self.emulator is not None
-        self.emulator.launch(kernel, blocks, arrays, scalars, self.order)
+        self.emulator.launch(launch.kernel, launch.blocks, launch.arrays, launch.scalars, self.order)
 
 
 def c_value(prim: Prim, value: Scalar) -> ctypes.Structure | ctypes._SimpleCData:

@@ -18,7 +18,7 @@ from soac.kernels.devices.cuda.driver import GpuLost
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
 from soac.kernels.devices.cuda.host.limits import MOST_UNSEEN
-from soac.kernels.devices.device import on_host
+from soac.kernels.devices.device import KernelCall, on_host
 from soac.kernels.kernel_ir.nodes import Space
 from soac.pipeline import compile_prog
 from soac.versions import runs_of
@@ -111,7 +111,8 @@ def test_kernels_after_a_failure_do_nothing(program: CudaExecutable) -> None:
         device.unseen = 1
         kernel = next(k for k in device.kernels.values() if k.kernel.arrays and not k.text.take_turns)
         inputs = [gpu.upload(np.ones(9, np.int32)) for _ in kernel.kernel.arrays[:-1]]
-        device.launch(kernel.kernel.name, 1, [*inputs, out], [0 for _ in kernel.kernel.scalars], 1.0, [])
+        scalars = [0 for _ in kernel.kernel.scalars]
+        device.launch(KernelCall(kernel.kernel.name, 1, [*inputs, out], scalars, 1.0, []))
         found = gpu.to_host(out)
         device.begin()
         return found
