@@ -175,35 +175,8 @@ def _init_6(p: Put, q: Put, r: Put, s: Put, t: Put, u: Put) -> FunctionType:
     return cast(FunctionType, init)
 
 
-def _init_7(p: Put, q: Put, r: Put, s: Put, t: Put, u: Put, v: Put) -> FunctionType:
-    def init(self: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any) -> None:
-        p(self, a)
-        q(self, b)
-        r(self, c)
-        s(self, d)
-        t(self, e)
-        u(self, f)
-        v(self, g)
-
-    return cast(FunctionType, init)
-
-
-def _init_8(p: Put, q: Put, r: Put, s: Put, t: Put, u: Put, v: Put, w: Put) -> FunctionType:
-    def init(self: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> None:
-        p(self, a)
-        q(self, b)
-        r(self, c)
-        s(self, d)
-        t(self, e)
-        u(self, f)
-        v(self, g)
-        w(self, h)
-
-    return cast(FunctionType, init)
-
-
-_INITS = (_init_1, _init_2, _init_3, _init_4, _init_5, _init_6, _init_7, _init_8)
-"""An `__init__` for each number of fields, over what stores them."""
+_INITS = (_init_1, _init_2, _init_3, _init_4, _init_5, _init_6)
+"""An `__init__` for each number of fields, over what stores them; few objects have more."""
 
 
 SOME = 32
