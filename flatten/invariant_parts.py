@@ -145,7 +145,7 @@ class _Hoister:
         None if one of them has no results."""
         reds = [red for red in _reductions(soac, stm) if self.is_fixed(red, varying, parts)]
         moved = {p.name for red in reds for p in red.pat}
-        first = soac.num_scans + soac.num_reds
+        first = soac.num_ops
         made = {
             atom.name: param
             for atom, param in zip(soac.map.body.result[first:], stm.pat[first:], strict=True)
@@ -224,7 +224,7 @@ class _Hoister:
         """A map or branch of a row in two. Its invariant results are early: if that pays shows at their uses."""
         match stm.exp:
             case Screma() as soac if _names((soac.width,)).isdisjoint(varying):
-                mapped = soac.map.body.result[soac.num_scans + soac.num_reds :]
+                mapped = soac.map.body.result[soac.num_ops :]
                 groups = [*(_names((x,)) for x in mapped), *(_names(red.inputs) for red in _reductions(soac, stm))]
                 row = _Row(soac.map.body, varying | _rows_of(soac, varying), runs and _has_points(soac))
                 return self.two_maps(stm, soac, varying, self.parts(row, _Keeping.PER_ROW, groups))
@@ -331,7 +331,7 @@ def _names(atoms: Iterable[Atom]) -> set[Name]:
 
 
 def _reductions(soac: Screma, stm: Stm) -> list[_Red]:
-    at = soac.num_scans
+    at = 0
     found: list[_Red] = []
     for op in soac.reds:
         end = at + len(op.neutral)

@@ -116,7 +116,7 @@ class _Unroller:
             yield from made
         results: list[Exp] = []
         at = 0
-        for op in (*soac.scans, *soac.reds):
+        for op in soac.ops:
             size = len(op.neutral)
             prefixes, first = list[Values](), op.neutral if _has_floats(op.op) else None
             for values in (row[at : at + size] for row in elements):

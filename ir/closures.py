@@ -239,7 +239,7 @@ def _soac(layout: Layout, exp: Screma | Hist | Scatter) -> Values:
     match exp:
         case Screma(_, _, f, scans, reds):
             operators = (_operators(layout, scans), _operators(layout, reds))
-            mapped = f.ret[exp.num_scans + exp.num_reds :]
+            mapped = f.ret[exp.num_ops :]
             kept = _row_types(layout, (*(t for s in scans for t in s.op.ret), *mapped))
             return parallel.screma(width, sources, lambda_function(layout, f), operators, kept)
         case Scatter(_, _, f, dests, rank):

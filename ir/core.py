@@ -9,6 +9,7 @@ expressions of the same language; the stages of `ir/check.py` say which may occu
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 
 from .basic import (  # noqa: F401
@@ -145,10 +146,10 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class Screma:
-    """`screma n arrays map scans reds`: map, then scans and reductions of some of the mapped values.
+    """`screma n arrays map scans reds`: map, then scans of some of the mapped values, or reductions.
 
-    map : rows of arrays → (scan inputs, reduction inputs, mapped values)
-    results: scanned arrays [n]t.., reduced values t.., mapped arrays [n]t..   (in this order)
+    map : rows of arrays → (inputs of the operators, mapped values)
+    results: scanned arrays [n]t.. or reduced values t.., mapped arrays [n]t..   (in this order)
     """
 
     width: Atom
@@ -160,14 +161,29 @@ class Screma:
     def __post_init__(self) -> None:
         if len(self.map.params) != len(self.arrays):
             raise IRError("screma: the map takes one parameter per array")
+        if self.scans and self.reds:
+            raise IRError("screma: it scans or it reduces")
+
+    @property
+    def ops(self) -> tuple[Reduction, ...]:
+        return self.scans or self.reds
+
+    @property
+    def num_ops(self) -> int:
+        """How many values the operators take."""
+        return sum(len(op.neutral) for op in self.ops)
 
     @property
     def num_scans(self) -> int:
-        return sum(len(s.neutral) for s in self.scans)
+        return self.num_ops if self.scans else 0
 
     @property
     def num_reds(self) -> int:
-        return sum(len(r.neutral) for r in self.reds)
+        return self.num_ops if self.reds else 0
+
+    def with_ops(self, ops: tuple[Reduction, ...]) -> Screma:
+        """The same with other scans, or reductions."""
+        return replace(self, scans=ops if self.scans else (), reds=() if self.scans else ops)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The meaning of SOACs and segops on values, given their lambdas and bodies as functions on a frame.
 
-Both walk rows of values in order and do the same with each: feed the scans, then the reductions, and keep the rest.
+Both walk rows of values in order and do the same with each: feed the scans or reductions, and keep the rest.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def sweep(
 def screma(
     width: int, sources: Values, f: Function, operators: tuple[tuple[Operator, ...], ...], kept: tuple[RowType, ...]
 ) -> Values:
-    """`operators` are scans and reductions; `kept` the row types of the scanned, then the mapped values."""
+    """`operators` are scans and reductions; `kept` the row types of what is scanned or mapped."""
     scans, reds = operators
     rows = mapped(width, sources, f)
 
@@ -124,8 +124,7 @@ def screma(
         reduced = sweep(frame, rows(frame), scans, reds, columns)
         outer = (max(0, frame[width]),)
         done = [t.collect(frame, column, outer) for t, column in zip(kept, columns)]
-        cut = sum(s.size for s in scans)
-        return (*done[:cut], *reduced, *done[cut:])
+        return (*reduced, *done)
 
     return run
 

@@ -129,7 +129,7 @@ def read_lambda(source: Scanner) -> Lambda:
 _OPS = {f"{op.value}_{prim.value}": (op, prim) for op in Op for prim in Prim}
 _CONVERSIONS = {f"{a.value}_to_{b.value}": (a, b) for a in Prim for b in Prim}
 _IOTAS = {f"iota_{prim.value}": prim for prim in Prim if prim.is_int}
-_SCREMAS = ("map", "redomap", "scanomap", "screma")
+_SCREMAS = ("map", "redomap", "scanomap")
 _FOLDS = ("reduce", "reduce_comm", "scan", "scan_comm")
 
 

@@ -345,10 +345,8 @@ def _screma(exp: Screma) -> Lines:
             word = "map"
         case (), _:
             word = "redomap"
-        case _, ():
-            word = "scanomap"
         case _:
-            word = "screma"
+            word = "scanomap"
     ops = [*(_reduction("scans", s) for s in exp.scans), *(_reduction("reductions", r) for r in exp.reds)]
     if not ops:
         return _joined([f"{word} {width} {_names(exp.arrays)}"], _lambda(exp.map))

@@ -144,7 +144,7 @@ def reductions(exp: Exp) -> tuple[Reduction, ...]:
     """The operators of a SOAC or segop, in order."""
     match exp:
         case Screma():
-            return exp.scans + exp.reds
+            return exp.ops
         case SegRed():
             return exp.reds
         case SegScan():
@@ -172,8 +172,8 @@ def with_lambdas(exp: Exp, fs: Iterable[Lambda]) -> Exp:
     reds = tuple(Reduction(op, r.neutral, r.comm) for op, r in zip(ops, reductions(exp), strict=True))
     match exp:
         case Screma():
-            cut = len(exp.scans)
-            return Screma(exp.width, exp.arrays, given[0], reds[:cut], reds[cut:])
+            scans, reds = (reds, ()) if exp.scans else ((), reds)
+            return Screma(exp.width, exp.arrays, given[0], scans, reds)
         case Hist():
             return Hist(exp.width, exp.arrays, given[0], reds[0], exp.dests, exp.rank)
         case Scatter():

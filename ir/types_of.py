@@ -65,11 +65,9 @@ def types_of(exp: Exp, types: Types, functions: Mapping[Name, FunDef]) -> tuple[
             fun = functions[function]
             given = dict(zip((p.name for p in fun.params), args))
             return tuple(substitute_type(r.type, given) for r in fun.results)
-        case Screma(width, _, f, scans, reds):
-            scanned = tuple(t.array_of(width) for s in scans for t in s.op.ret)
-            reduced = tuple(t for r in reds for t in r.op.ret)
-            mapped = f.ret[exp.num_scans + exp.num_reds :]
-            return scanned + reduced + tuple(t.array_of(width) for t in mapped)
+        case Screma(width, _, f, scans):
+            operated = [t.array_of(width) if scans else t for op in exp.ops for t in op.op.ret]
+            return (*operated, *[t.array_of(width) for t in f.ret[exp.num_ops :]])
         case WithAcc(width, _, f, dests):
             return (*[types[xs] for xs in dests], *[t.array_of(width) for t in f.ret[len(dests) :]])
         case Accumulate(accs):

@@ -15,7 +15,6 @@ class Rule(Enum):
     G2 = "G2"
     GR_RED = "Gr redomap"
     GR_SCAN = "Gr scanomap"
-    GR_SCREMA = "Gr screma"
     GR_SCATTER = "Gr scatter"
     GR_HIST = "Gr hist"
     HIST_ROWS = "hist rows"

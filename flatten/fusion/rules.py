@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from ...ir.commute import is_commutative
 from ...ir.core import Body, Hist, Lambda, Param, Rearrange, Reduction, Scatter, Screma, Soac, Stm
-from ...ir.records import dataclass
 from ...ir.rename import substitute_lambda
 from ...ir.types import Atom, Name, Names, Type, Var
 
@@ -165,20 +164,6 @@ def pull_rearrange(consumer: Stm, array: Name, view: Rearrange, row: Type, names
 # ---- composition --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Parts(Generic[T]):
-    """What belongs to scans, to reductions and to mapped results, of a list in that order."""
-
-    scans: tuple[T, ...]
-    reds: tuple[T, ...]
-    mapped: tuple[T, ...]
-
-
-def _parts(screma: Screma, items: tuple[T, ...]) -> Parts[T]:
-    a, b = screma.num_scans, screma.num_scans + screma.num_reds
-    return Parts(items[:a], items[a:b], items[b:])
-
-
 def _composed(producer: Stm, consumer: Stm, kept: frozenset[Name]) -> Stm:
     """The two as one; `kept` names the mapped results of the producer that others need."""
     p, c = producer.exp, consumer.exp
@@ -196,7 +181,7 @@ def _composed(producer: Stm, consumer: Stm, kept: frozenset[Name]) -> Stm:
     if not isinstance(c, Screma):
         exp = replace(c, arrays=arrays, map=Lambda(params, Body(stms, f.body.result), f.ret))
         return Stm(consumer.pat, exp, certs, attrs, consumer.loc)
-    stays = [x.name in kept for x in _parts(p, producer.pat).mapped]
+    stays = [x.name in kept for x in producer.pat[p.num_ops :]]
     result = _interleaved(p, p.map.body.result, stays, c, f.body.result)
     ret = _interleaved(p, p.map.ret, stays, c, f.ret)
     pat = _interleaved(p, producer.pat, stays, c, consumer.pat)
@@ -205,16 +190,16 @@ def _composed(producer: Stm, consumer: Stm, kept: frozenset[Name]) -> Stm:
 
 
 def _interleaved(p: Screma, of_p: tuple[T, ...], stays: list[bool], c: Screma, of_c: tuple[T, ...]) -> tuple[T, ...]:
-    """Scans of both, reductions of both, then what the producer still maps and what the consumer maps."""
-    x, y = _parts(p, of_p), _parts(c, of_c)
-    mapped = tuple(item for item, stay in zip(x.mapped, stays, strict=True) if stay)
-    return (*x.scans, *y.scans, *x.reds, *y.reds, *mapped, *y.mapped)
+    """Operators of both, then what the producer still maps and what the consumer maps."""
+    a, b = p.num_ops, c.num_ops
+    mapped = tuple(item for item, stay in zip(of_p[a:], stays, strict=True) if stay)
+    return (*of_p[:a], *of_c[:b], *mapped, *of_c[b:])
 
 
 def mapped_results(stm: Stm) -> frozenset[Name]:
     """The results of a Screma that are there row by row: its mapped arrays, not its scans."""
     match stm.exp:
         case Screma() as screma:
-            return frozenset(x.name for x in stm.pat[screma.num_scans + screma.num_reds :])
+            return frozenset(x.name for x in stm.pat[screma.num_ops :])
         case _:
             return frozenset()

@@ -39,9 +39,9 @@ from ..context.nest import Elem, Flow, Nest
 from ..context.segop_bodies import defer, is_identity, seg_body, single
 from ..context.statements import Statements
 from ..context.trace import Rule
-from ..rules.interchange import element_reduction, interchanged, interchanged_map
+from ..rules.interchange import element_reduction, interchanged_map
 from ..rules.maps import enter
-from ..rules.reductions import identity
+from ..rules.reductions import operators_apart
 from ..rules.writes import nest_atoms
 from ..versions.parallelism import flattens_varying, gives_varying_rows, works_on_varying_rows
 from ..versions.row_operators import has_row_operator, row_width
@@ -148,14 +148,14 @@ def row_operators_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     G(Σ, reduce (map ⊕) (replicate m d) xss)  ⟶  G(Σ, map (λxs → reduce ⊕ d xs) (transpose xss))
     """
     match stm.exp:
-        case Screma(_, _, f, scans, reds) as exp if nest.dims:
-            ops = [*((op, True) for op in scans), *((op, False) for op in reds)]
+        case Screma(_, _, f, scans) as exp if nest.dims:
+            pass
         case _:
             return None
-    if not any(has_row_operator(flow, op) for op, _ in ops) or frontier(flow, free_in_stm(stm)) is None:
+    if not any(has_row_operator(flow, op) for op in exp.ops) or frontier(flow, free_in_stm(stm)) is None:
         return None
     varies = flattens_varying(flow, stm, set())
-    if not (varies or (works_on_varying_rows(flow, stm, set()) and all(_is_flat(flow, op) for op, _ in ops))):
+    if not (varies or (works_on_varying_rows(flow, stm, set()) and all(_is_flat(flow, op) for op in exp.ops))):
         return None
     if not is_identity(f):
         stms = None if scans else interchanged_map(flow, exp, stm.pat, stm.loc)
@@ -164,32 +164,17 @@ def row_operators_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
         flow.note(Rule.IRWIM, ", ".join(str(p.name) for p in stm.pat))
         flow.context.walk(flow, nest, stms, tuple(Var(p.name) for p in stm.pat))
         return Rule.IRWIM
-    if varies and len(ops) == 1 and scans:
+    if varies and len(scans) == 1:
         return flat_scan_of_rows(flow, nest, stm, exp)
     flow.note(Rule.IRWIM, ", ".join(str(p.name) for p in stm.pat))
-    apart = (_alone(flow, stm, exp, place, op, is_scan, varies) for place, (op, is_scan) in enumerate(ops))
-    flow.context.walk(flow, nest, tuple(inner for stms in apart for inner in stms), tuple(Var(p.name) for p in stm.pat))
+    stms = operators_apart(flow, stm, exp, stm.pat, bool(scans) and varies)
+    flow.context.walk(flow, nest, stms, tuple(Var(p.name) for p in stm.pat))
     return Rule.IRWIM
 
 
 def _is_flat(flow: Flow, op: Reduction) -> bool:
     """Whether an operator works on numbers, or row by row."""
     return has_row_operator(flow, op) or not any(t.shape for t in op.op.ret)
-
-
-def _alone(
-    flow: Flow, stm: Stm, exp: Screma, place: int, op: Reduction, is_scan: bool, varies: bool
-) -> tuple[Stm, ...]:
-    """One of the operators by itself: a reduction of rows interchanged, as a scan of rows of varying size; anything
-    else as it is."""
-    before = sum(len(other.neutral) for other in (exp.scans + exp.reds)[:place])
-    taken = slice(before, before + len(op.neutral))
-    arrays, results = exp.arrays[taken], stm.pat[taken]
-    if has_row_operator(flow, op) and not (is_scan and varies):
-        return interchanged(flow, exp.width, op, is_scan, arrays, results, stm.loc)
-    f = identity(flow, exp.map.ret[taken])
-    alone = Screma(exp.width, arrays, f, (op,) if is_scan else (), () if is_scan else (op,))
-    return (Stm(results, alone, (), stm.attrs, stm.loc),)
 
 
 def flat_scan_of_rows(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:

@@ -12,6 +12,8 @@ last element of each segment of the flat scan, d̄ if it is empty.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...ir.core import (
     Body,
     If,
@@ -44,8 +46,8 @@ def varying_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """A map, reduction or scan whose width varies over the nest, on flat data. What a map gives is of one size, what
     the others work on are numbers (for the rest see `rows.py`)."""
     match stm.exp:
-        case Screma(_, _, f, scans, reds) as exp if flow.is_regular(f.ret) and flattens_varying(flow, stm, set()):
-            if any(t.shape for t in f.ret[: exp.num_scans + exp.num_reds]):
+        case Screma(_, _, f) as exp if flow.is_regular(f.ret) and flattens_varying(flow, stm, set()):
+            if any(t.shape for t in f.ret[: exp.num_ops]):
                 return None
         case _:
             return None
@@ -53,12 +55,11 @@ def varying_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     if wanted is None:
         return None
     settle(flow, nest, wanted)
-    mapped = len(f.ret) - exp.num_scans - exp.num_reds
-    if not scans and not reds:
+    if not exp.ops:
         return flat_map(flow, nest, stm, exp)
     if not is_identity(f) and exploitable(flow, f.body, [p.name for p in f.params]):
         return split_varying(flow, nest, stm, exp)
-    if scans or mapped:
+    if exp.scans or len(f.ret) > exp.num_ops:
         return flat_scan(flow, nest, stm, exp)
     return flat_red(flow, nest, stm, exp)
 
@@ -98,11 +99,10 @@ def flat_map(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
 def split_varying(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
     """redomap ⊙ f d̄ x̄s  ⟶  let ȳs = map f x̄s in reduce ⊙ d̄ ȳs        where the map is parallel itself"""
     flow.note(Rule.SPLIT, ", ".join(str(p.name) for p in stm.pat))
-    values = exp.num_scans + exp.num_reds
+    values = exp.num_ops
     inputs = tuple(flow.fresh_param("y", t.array_of(exp.width)) for t in exp.map.ret[:values])
     mapped = Screma(exp.width, exp.arrays, exp.map, (), ())
-    f = identity(flow, exp.map.ret[:values])
-    operated = Screma(exp.width, tuple(p.name for p in inputs), f, exp.scans, exp.reds)
+    operated = replace(exp, arrays=tuple(p.name for p in inputs), map=identity(flow, exp.map.ret[:values]))
     stms = (
         Stm((*inputs, *stm.pat[values:]), mapped, (), stm.attrs, stm.loc),
         Stm(stm.pat[:values], operated, (), stm.attrs, stm.loc),
@@ -115,7 +115,7 @@ def split_varying(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
 
 
 def flat_scan(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
-    """One scan of the flat data for all scans and reductions, starting again at each segment.
+    """One scan of the flat data for all operators, starting again at each segment.
 
     G(Σ, scanomap ⊙ (λx̄ → e) d̄ x̄s)  ⟶  segscan Σf ⊙' d̄' { (k = 0, e) }
     """
@@ -123,10 +123,10 @@ def flat_scan(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
     seg = segments(flow, nest, exp.width, stm)
     with flat_nest(flow, nest, seg) as (flat, k):
         enter_rows(flow, flat, k, seg, exp.map.params, exp.arrays)
-        flats = emit_flagged_scan(flow, flat, k, exp.scans + exp.reds, exp.map.body, exp.map.ret)
-    cut, values = exp.num_scans, exp.num_scans + exp.num_reds
-    bind_rows(flow, nest, seg, (*stm.pat[:cut], *stm.pat[values:]), (*flats[:cut], *flats[values:]))
-    last_of_segments(flow, nest, seg, exp.reds, stm.pat[cut:values], flats[cut:values])
+        flats = emit_flagged_scan(flow, flat, k, exp.ops, exp.map.body, exp.map.ret)
+    cut = exp.num_reds
+    bind_rows(flow, nest, seg, stm.pat[cut:], flats[cut:])
+    last_of_segments(flow, nest, seg, exp.reds, stm.pat[:cut], flats[:cut])
     return Rule.FLAT_SCAN
 
 

@@ -157,7 +157,7 @@ def _fits(body: Body, k: int, members: set[int], last: int, used_at: dict[Name, 
     exp = body.stms[k].exp
     assert isinstance(exp, Screma)
     for place, param in enumerate(body.stms[k].pat):
-        is_reduced = exp.num_scans <= place < exp.num_scans + exp.num_reds
+        is_reduced = place < exp.num_reds
         behind = is_reduced or (arrays and param.type.rank == 1)
         for user in used_at.get(param.name, []):
             in_chain = not is_reduced and user in members and _reads_by_element(body.stms[user], param.name)
@@ -169,8 +169,8 @@ def _fits(body: Body, k: int, members: set[int], last: int, used_at: dict[Name, 
 def _reads_by_element(stm: Stm, array: Name) -> bool:
     exp = stm.exp
     assert isinstance(exp, Screma)
-    lambdas = (exp.map, *(op.op for op in exp.scans + exp.reds))
-    neutral = [atom for op in exp.scans + exp.reds for atom in op.neutral]
+    lambdas = (exp.map, *(op.op for op in exp.ops))
+    neutral = [atom for op in exp.ops for atom in op.neutral]
     return Var(array) not in neutral and not any(array in free_in_lambda(f) for f in lambdas)
 
 
@@ -239,7 +239,7 @@ def _add_member(made: _Iteration, stm: Stm) -> list[Param]:
     values = _inline(made, exp.map, rows)
     results: list[Param] = []
     place = 0
-    for op in exp.scans + exp.reds:
+    for op in exp.ops:
         types = op.op.ret
         taken = slice(place, place + len(op.neutral))
         accumulators = [Param(made.names.fresh("acc"), t) for t in types]
@@ -247,7 +247,7 @@ def _add_member(made: _Iteration, stm: Stm) -> list[Param]:
         made.accumulators += accumulators
         made.inits += op.neutral
         made.nexts += nexts
-        if place < exp.num_scans:
+        if exp.scans:
             made.elements.update(zip((p.name for p in stm.pat[taken]), nexts, strict=True))
             results += [Param(made.names.fresh("last"), t) for t in types]
         else:

@@ -12,6 +12,8 @@ the rule applies again) and there is a map to exploit.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...ir.core import Body, If, Iota, Lambda, Param, Rearrange, Reduction, Replicate, Screma, Stm
 from ...ir.errors import Loc
 from ...ir.records import dataclass
@@ -139,12 +141,12 @@ def rows_of(f: Lambda) -> Rows | None:
 def in_columns(flow: Flow, exp: Screma) -> tuple[Rows, tuple[RowOperator, ...], Atom] | None:
     """What the fused rule takes, if it applies: all operators work row by row over one width, which is given too, and
     no values are only mapped."""
-    operators = tuple(row for row in (row_operator(flow, op) for op in exp.scans + exp.reds) if row is not None)
+    operators = tuple(row for row in (row_operator(flow, op) for op in exp.ops) if row is not None)
     rows = rows_of(exp.map)
-    if rows is None or len(operators) != len(exp.scans + exp.reds):
+    if rows is None or len(operators) != len(exp.ops):
         return None
     widths = {row.width for row in operators} | {last.exp.width for last in rows.last if isinstance(last.exp, Screma)}
-    if len(widths) > 1 or len(exp.map.ret) != exp.num_scans + exp.num_reds:
+    if len(widths) > 1 or len(exp.map.ret) != exp.num_ops:
         return None
     (width,) = widths
     return rows, operators, width
@@ -161,8 +163,8 @@ def interchanged_map(flow: Flow, exp: Screma, results: tuple[Param, ...], loc: L
     count = flow.fresh_param("is", I64.array_of(width))
     indices = single(Iota(width, i64(0), i64(1), Prim.I64), count, loc)
     made = tuple(
-        flow.fresh_param(p.name.base, t.array_of(width)) if k < exp.num_scans else p
-        for k, (p, t) in enumerate(zip(results, f.ret, strict=True))
+        flow.fresh_param(p.name.base, t.array_of(width)) if exp.scans else p
+        for p, t in zip(results, f.ret, strict=True)
     )
     mapped = Stm(made, Screma(width, (count.name,), f, (), ()), (), (), loc)
     scans = zip(made[: exp.num_scans], results[: exp.num_scans], strict=True)
@@ -173,14 +175,13 @@ def _column(flow: Flow, exp: Screma, operators: tuple[RowOperator, ...], rows: R
     """`λj → redomap ⊕ d (λx̄ → r̄[j]) x̄s`, under fresh names."""
     stms: list[Stm] = []
     ops: list[Reduction] = []
-    for row, op in zip(operators, exp.scans + exp.reds, strict=True):
+    for row, op in zip(operators, exp.ops, strict=True):
         neutral, made = _element_neutral(flow, row, loc)
         stms += made
         ops.append(Reduction(_element_operator(flow, row), neutral, op.comm))
     element = Lambda(exp.map.params, _elements(flow, rows, j), tuple(t.row() for t in rows.ret))
-    cut = len(exp.scans)
-    reduced = Screma(exp.width, exp.arrays, element, tuple(ops[:cut]), tuple(ops[cut:]))
-    types = tuple(t.array_of(exp.width) if k < exp.num_scans else t for k, t in enumerate(element.ret))
+    reduced = replace(exp, map=element).with_ops(tuple(ops))
+    types = tuple(t.array_of(exp.width) if exp.scans else t for t in element.ret)
     pat = tuple(flow.fresh_param("y", t) for t in types)
     body = Body((*stms, Stm(pat, reduced, (), (), loc)), tuple(Var(p.name) for p in pat))
     return flow.learn(rename_lambda(Lambda((j,), body, types), flow.context.names))

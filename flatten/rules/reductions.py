@@ -11,9 +11,9 @@ from dataclasses import replace
 from ...ir.core import Attr, Body, Copied, Lambda, Param, Reduction, Screma, SegRed, SegScan, Stm
 from ...ir.rename import rename_lambda
 from ...ir.traverse import free_in_lambda
-from ...ir.types import Atom, Const, Name, Prim, Type, Var
+from ...ir.types import Atom, Const, Prim, Type, Var
 from ..context.distribute import expand_into
-from ..context.nest import Elem, Flow, Nest
+from ..context.nest import Flow, Nest
 from ..context.recompute_cost import LIMIT, weight_of
 from ..context.segop_bodies import fresh_reductions, is_identity, seg_body
 from ..context.trace import Rule
@@ -88,37 +88,13 @@ def _operator_is_invariant(flow: Flow, op: Reduction) -> bool:
 def gr(flow: Flow, nest: Nest, exp: Screma, pat: tuple[Param, ...]) -> Rule:
     """The reduction or scan of each segment, the map sequential in its body."""
     names = f"{', '.join(str(p.name) for p in pat)} over {nest.points(exp.width)}"
-    match exp:
-        case Screma(_, _, _, (), _):
-            flow.note(Rule.GR_RED, names)
-            emit_segred(flow, enter(flow, nest, exp), exp.reds, pat, exp.map.body, exp.map.ret)
-            return Rule.GR_RED
-        case Screma(_, _, _, _, ()):
-            flow.note(Rule.GR_SCAN, names)
-            emit_segscan(flow, enter(flow, nest, exp), exp.scans, pat, exp.map.body, exp.map.ret)
-            return Rule.GR_SCAN
-        case _:
-            flow.note(Rule.GR_SCREMA, names)
-            return gr_screma(flow, nest, exp, pat)
-
-
-def gr_screma(flow: Flow, nest: Nest, exp: Screma, pat: tuple[Param, ...]) -> Rule:
-    """Scans and reductions of one map: a scan that also gives the inputs of the reductions, then these.
-
-    screma n x̄s f scans reds  ⟶  let s̄, r̄s, m̄s = segscan scans f x̄s in let r̄ = segred reds id r̄s in s̄ r̄ m̄s
-    """
-    inner = enter(flow, nest, exp)
-    first, last = exp.num_scans, exp.num_scans + exp.num_reds
-    types = exp.map.ret[first:last]
-    inputs = tuple(flow.fresh_param("r", t.array_of(*inner.widths)) for t in types)
-    emit_segscan(flow, inner, exp.scans, (*pat[:first], *inputs, *pat[last:]), exp.map.body, exp.map.ret)
-    elements: list[Atom] = []
-    for array, type_ in zip(inputs, types, strict=True):
-        element = flow.fresh_param("r", type_).name
-        flow.known.elems[element] = Elem(array.name, inner.indices)
-        elements.append(Var(element))
-    emit_segred(flow, inner, exp.reds, pat[first:last], Body((), tuple(elements)), types)
-    return Rule.GR_SCREMA
+    if exp.scans:
+        flow.note(Rule.GR_SCAN, names)
+        emit_segscan(flow, enter(flow, nest, exp), exp.scans, pat, exp.map.body, exp.map.ret)
+        return Rule.GR_SCAN
+    flow.note(Rule.GR_RED, names)
+    emit_segred(flow, enter(flow, nest, exp), exp.reds, pat, exp.map.body, exp.map.ret)
+    return Rule.GR_RED
 
 
 def emit_segred(
@@ -163,8 +139,8 @@ def fission(flow: Flow, exp: Screma, results: tuple[Param, ...], stm: Stm) -> tu
 
     redomap ⊙ ⊗ (λx̄ → e1 e2) x̄s  ⟶  redomap ⊙ (λx̄ → e1) x̄s, redomap ⊗ (λx̄ → e2) x̄s
     """
-    kinds = tuple(row_width(flow, op) for op in exp.scans + exp.reds)
-    has_mapped_values = len(exp.map.ret) > exp.num_scans + exp.num_reds
+    kinds = tuple(row_width(flow, op) for op in exp.ops)
+    has_mapped_values = len(exp.map.ret) > exp.num_ops
     weight = sum(weight_of(inner.exp) for inner in exp.map.body.stms)
     if len(set(kinds)) < 2 or has_mapped_values or weight > LIMIT:
         return None
@@ -177,16 +153,14 @@ def _only(
     """The operators of one kind, with a map of their own."""
     places: list[int] = []
     position = 0
-    for op, own in zip(exp.scans + exp.reds, kinds, strict=True):
+    for op, own in zip(exp.ops, kinds, strict=True):
         if own == kind:
             places += range(position, position + len(op.neutral))
         position += len(op.neutral)
-    cut = len(exp.scans)
-    scans = tuple(op for op, own in zip(exp.scans, kinds[:cut], strict=True) if own == kind)
-    reds = tuple(op for op, own in zip(exp.reds, kinds[cut:], strict=True) if own == kind)
+    ops = tuple(op for op, own in zip(exp.ops, kinds, strict=True) if own == kind)
     f = exp.map
     part = Lambda(f.params, Body(f.body.stms, tuple(f.body.result[k] for k in places)), tuple(f.ret[k] for k in places))
-    alone = Screma(exp.width, exp.arrays, flow.learn(rename_lambda(part, flow.context.names)), scans, reds)
+    alone = replace(exp, map=flow.learn(rename_lambda(part, flow.context.names))).with_ops(ops)
     return Stm(tuple(results[k] for k in places), alone, (), (*stm.attrs, NO_OUTER), stm.loc)
 
 
@@ -200,13 +174,11 @@ def split(flow: Flow, nest: Nest, stm: Stm, exp: Screma, pat: tuple[Param, ...])
     """
     flow.note(Rule.SPLIT, ", ".join(str(p.name) for p in pat))
     results = flow.again(stm.pat)
-    values = exp.num_scans + exp.num_reds
+    values = exp.num_ops
     inputs = tuple(flow.fresh_param("y", t.array_of(exp.width)) for t in exp.map.ret[:values])
     attrs = stm.attrs if keeps_rounds(flow, exp.map.body) else (*stm.attrs, NO_OUTER)
     mapped = Stm((*inputs, *results[values:]), Screma(exp.width, exp.arrays, exp.map, (), ()), (), attrs, stm.loc)
-    operated = Screma(
-        exp.width, tuple(p.name for p in inputs), identity(flow, exp.map.ret[:values]), exp.scans, exp.reds
-    )
+    operated = replace(exp, arrays=tuple(p.name for p in inputs), map=identity(flow, exp.map.ret[:values]))
     walk_into(flow, nest, (mapped, Stm(results[:values], operated, (), stm.attrs, stm.loc)), results, pat)
     return Rule.SPLIT
 
@@ -232,32 +204,28 @@ def walk_into(
 
 def _of_values(flow: Flow, nest: Nest, stm: Stm, exp: Screma, pat: tuple[Param, ...]) -> Rule:
     """Operators on values that are there: each for itself where one is interchanged, else all together."""
-    if not any(has_row_operator(flow, op) for op in exp.scans + exp.reds):
+    if not any(has_row_operator(flow, op) for op in exp.ops):
         return gr(flow, nest, exp, pat)
     flow.note(Rule.IRWIM if exp.reds else Rule.ISWIM, ", ".join(str(p.name) for p in pat))
     results = flow.again(stm.pat)
-    stms: list[Stm] = []
-    position = 0
-    for op, is_scan in [*((op, True) for op in exp.scans), *((op, False) for op in exp.reds)]:
-        taken = slice(position, position + len(op.neutral))
-        position += len(op.neutral)
-        stms += _one_operator(flow, exp, op, is_scan, exp.arrays[taken], results[taken], stm)
-    walk_into(flow, nest, tuple(stms), results, pat)
+    walk_into(flow, nest, operators_apart(flow, stm, exp, results), results, pat)
     return Rule.IRWIM if exp.reds else Rule.ISWIM
 
 
-def _one_operator(
-    flow: Flow,
-    exp: Screma,
-    op: Reduction,
-    is_scan: bool,
-    arrays: tuple[Name, ...],
-    results: tuple[Param, ...],
-    stm: Stm,
+def operators_apart(
+    flow: Flow, stm: Stm, exp: Screma, results: tuple[Param, ...], keeps: bool = False
 ) -> tuple[Stm, ...]:
-    """A reduction or scan with one of the operators alone."""
-    if has_row_operator(flow, op):
-        return interchanged(flow, exp.width, op, is_scan, arrays, results, stm.loc)
-    f = identity(flow, tuple(flow.known.types[array].row() for array in arrays))
-    alone = Screma(exp.width, arrays, f, (op,) if is_scan else (), () if is_scan else (op,))
-    return (Stm(results, alone, (), stm.attrs, stm.loc),)
+    """The reductions or scans of values that are there, each by itself: interchanged where it works on rows, unless it
+    `keeps` these."""
+    stms: list[Stm] = []
+    position = 0
+    for op in exp.ops:
+        taken = slice(position, position + len(op.neutral))
+        position = taken.stop
+        arrays, mine = exp.arrays[taken], results[taken]
+        if has_row_operator(flow, op) and not keeps:
+            stms += interchanged(flow, exp.width, op, bool(exp.scans), arrays, mine, stm.loc)
+        else:
+            alone = replace(exp, arrays=arrays, map=identity(flow, exp.map.ret[taken])).with_ops((op,))
+            stms.append(Stm(mine, alone, (), stm.attrs, stm.loc))
+    return tuple(stms)

@@ -158,10 +158,8 @@ def _only_of(f: Lambda, kept: list[int]) -> Lambda:
 
 
 def _cut_screma(stm: Stm, screma: Screma, used: list[int]) -> Stm:
-    kept, ops = _used_operators((*screma.scans, *screma.reds), used, len(stm.pat))
-    scans = tuple(r for r in ops if any(r is scan for scan in screma.scans))
-    reds = ops[len(scans) :]
-    return _cut(stm, kept, replace(screma, map=_only_of(screma.map, kept), scans=scans, reds=reds))
+    kept, ops = _used_operators(screma.ops, used, len(stm.pat))
+    return _cut(stm, kept, replace(screma, map=_only_of(screma.map, kept)).with_ops(ops))
 
 
 def _used_operators(

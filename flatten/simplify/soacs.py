@@ -218,7 +218,7 @@ def lift_results(stm: Stm, env: Env) -> Stm | None:
     screma = stm.exp
     if not isinstance(screma, Screma):
         return None
-    first = screma.num_scans + screma.num_reds
+    first = screma.num_ops
     inputs = dict(zip((p.name for p in screma.map.params), screma.arrays, strict=True))
     rows = _Rows(
         stm, screma.width, inputs, {param.name: inner for inner in screma.map.body.stms for param in inner.pat}
@@ -380,16 +380,16 @@ def merge_results(stm: Stm, env: Env) -> Stm | None:
     screma = stm.exp
     if not isinstance(screma, Screma):
         return None
-    result, kept_ops, same = screma.map.body.result, [list[Reduction](), list[Reduction]()], dict[int, int]()
+    result, kept_ops, same = screma.map.body.result, list[Reduction](), dict[int, int]()
     first: dict[int, Reduction] = {}
     at = 0
-    for op, is_red in [*((op, False) for op in screma.scans), *((op, True) for op in screma.reds)]:
+    for op in screma.ops:
         places = range(at, at + len(op.neutral))
         at = places.stop
         twin = next((k for k, other in first.items() if _are_twins(stm, k, other, places, op, env)), None)
-        if twin is None or (twin < screma.num_scans) is is_red:
+        if twin is None:
             first[places.start] = op
-            kept_ops[is_red].append(op)
+            kept_ops.append(op)
         else:
             same.update(zip(places, range(twin, twin + len(places)), strict=True))
     for k in range(at, len(result)):
@@ -402,7 +402,7 @@ def merge_results(stm: Stm, env: Env) -> Stm | None:
     env.copies += [Stm((stm.pat[k],), Copied(Var(stm.pat[j].name)), (), (), stm.loc) for k, j in same.items()]
     f = screma.map
     smaller = Lambda(f.params, replace(f.body, result=tuple(result[k] for k in kept)), tuple(f.ret[k] for k in kept))
-    exp = replace(screma, map=smaller, scans=tuple(kept_ops[0]), reds=tuple(kept_ops[1]))
+    exp = replace(screma, map=smaller).with_ops(tuple(kept_ops))
     return replace(stm, pat=tuple(stm.pat[k] for k in kept), exp=exp)
 
 

@@ -89,8 +89,8 @@ def flattens_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     """Whether a map, reduction or scan whose width varies over the nest is flattened: its operators are the same for
     all segments, and on scalars or on rows of one size, row by row; a map may give rows whose size varies, too."""
     match stm.exp:
-        case Screma(width, _, f, scans, reds) as exp if may_be_flattened(flow, stm):
-            ops = scans + reds
+        case Screma(width, _, f, scans) as exp if may_be_flattened(flow, stm):
+            ops = exp.ops
         case _:
             return False
 
@@ -102,7 +102,7 @@ def flattens_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     free = {name for op in ops for name in free_in_lambda(op.op)}
     free |= {name for op in ops for name in _names(op.neutral)}
     sizes = [size for t in f.ret for size in (t.shape if ops else t.shape[1:])]
-    works = all(_is_flat(flow, op, op in exp.scans) for op in ops)
+    works = all(_is_flat(flow, op, bool(scans)) for op in ops)
     return works and all(map(invariant, (*free, *_names(sizes))))
 
 
@@ -110,14 +110,14 @@ def gives_varying_rows(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     """Whether a map whose width is the same all over the nest, or beside a reduction or scan a map of any width, gives
     rows whose size varies; these have rows of one shape themselves."""
     match stm.exp:
-        case Screma(width, _, f, scans, reds) as exp if may_be_flattened(flow, stm):
-            values = exp.num_scans + exp.num_reds
+        case Screma(width, _, f) as exp if may_be_flattened(flow, stm):
+            values = exp.num_ops
         case _:
             return False
 
     variant = _variance(flow, varies)
     shapes = [t.shape for t in f.ret[values:]]
-    if not (scans or reds) and variant(width):
+    if not values and variant(width):
         return False
     fits = not any(variant(size) for shape in shapes for size in shape[1:])
     return fits and any(variant(shape[0]) for shape in shapes if shape)

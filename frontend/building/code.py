@@ -229,11 +229,10 @@ class Code:
         return self.screma(Screma(width, tuple([a.name for a in arrays]), f, (), ()))
 
     def screma(self, exp: Screma, base: str = "ys") -> tuple[Var, ...]:
-        """The results of `exp`: scans, reductions, mapped arrays."""
-        scanned = [t.array_of(exp.width) for s in exp.scans for t in s.op.ret]
-        reduced = [t for r in exp.reds for t in r.op.ret]
-        mapped = [t.array_of(exp.width) for t in exp.map.ret[exp.num_scans + exp.num_reds :]]
-        return self.emit([self.param(base, t) for t in (*scanned, *reduced, *mapped)], exp)
+        """The results of `exp`: scans or reductions, mapped arrays."""
+        operated = [t.array_of(exp.width) if exp.scans else t for op in exp.ops for t in op.op.ret]
+        mapped = [t.array_of(exp.width) for t in exp.map.ret[exp.num_ops :]]
+        return self.emit([self.param(base, t) for t in (*operated, *mapped)], exp)
 
     def scan(self, width: Atom, arrays: Sequence[Var], op: Reduction) -> Screma:
         """The scan of arrays by `op`."""

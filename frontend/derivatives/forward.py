@@ -306,7 +306,7 @@ def _dual(ts: Tangents, red: Reduction) -> Reduction:
 def _fold(ts: Tangents, stm: Stm, exp: Screma) -> None:
     """A scan or a reduction; the tangents of sums are sums of tangents."""
     code = ts.code
-    (red,) = (*exp.scans, *exp.reds)
+    (red,) = exp.ops
     fold = code.scan if exp.scans else code.reduction
     if scalar_operator(red.op) is Op.ADD and all(ts[a] is None for a in red.neutral):
         code.keep(stm)

@@ -123,13 +123,12 @@ def _is_identity(f: Lambda) -> bool:
 def _normal_screma(code: Code, stm: Stm, exp: Screma, inputs: Sequence[Var]) -> None:
     pat = list(stm.pat)
     pending = list(inputs)
-    for red in (*exp.scans, *exp.reds):
+    for red in exp.ops:
         count = len(red.neutral)
         mine, pending = pending[:count], pending[count:]
         params, pat = pat[:count], pat[count:]
-        is_scan = any(red is scan for scan in exp.scans)
         for params_, red_, mine_ in _parts(code, red, params, mine):
-            _fold(code, params_, exp.width, red_, mine_, is_scan)
+            _fold(code, params_, exp.width, red_, mine_, bool(exp.scans))
     for param, array in zip(pat, pending, strict=True):
         code.emit((param,), Copied(array))
 

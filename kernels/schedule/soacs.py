@@ -198,15 +198,14 @@ def sequential(b: Builder, stm: Stm, exp: core.Screma, mode: Mode) -> tuple[Valu
     ns, nr = exp.num_scans, exp.num_reds
     pat = stm.pat
     arrays = {k: new_array(b, p.name, p.type, mode) for k, p in enumerate(pat) if k < ns or k >= ns + nr}
-    ops = exp.scans + exp.reds
-    accs = [slot for red in ops for slot in accumulators(b, red, mode)]
+    accs = [slot for red in exp.ops for slot in accumulators(b, red, mode)]
     index = b.fresh("i", Prim.I64)
     with b.nested() as stms:
         rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
         places = rows_in_place(b, exp.map.body, {k: arrays[k] for k in range(ns + nr, len(pat))}, index, mode)
         values = apply_lambda(b, exp.map, rows, mode)
         targets = [making(b, slot) for slot in accs]
-        results = combined(b, ops, (reading(b, slot) for slot in accs), values, mode)
+        results = combined(b, exp.ops, (reading(b, slot) for slot in accs), values, mode)
         stms[:] = contracted(stms, only_scalars(results), only_scalars(values), halves=b.has_threads)
         next_values(b, targets, results, mode)
         for k in range(ns):
@@ -217,9 +216,7 @@ def sequential(b: Builder, stm: Stm, exp: core.Screma, mode: Mode) -> tuple[Valu
         for slot in accs:
             turn_over(b, slot)
     b.emit(kir.For(index, b.operand(exp.width), tuple(stms)))
-    scanned = [arrays[k] for k in range(ns)]
-    reduced = [reading(b, slot) for slot in accs[ns:]]
-    return (*scanned, *reduced, *(arrays[k] for k in range(ns + nr, len(pat))))
+    return (*(reading(b, slot) for slot in accs[ns:]), *arrays.values())
 
 
 def rows_in_place(
@@ -273,46 +270,34 @@ def put(b: Builder, array: ArrayRef, index: Operand, value: Value, mode: Mode) -
 
 def spread_or_none(b: Builder, stm: Stm, exp: core.Screma) -> Gen | None:
     """The spread form, where its operators fit a collective."""
-    if all(is_simple(r.op) for r in exp.scans + exp.reds):
+    if all(is_simple(r.op) for r in exp.ops):
         return lambda: spread(b, stm, exp)
     return None
 
 
 def spread(b: Builder, stm: Stm, exp: core.Screma) -> tuple[Value, ...]:
-    """A thread per element; scans and reductions as collectives of the block. With both, the inputs of the
-    reductions are kept for a second pass."""
+    """A thread per element; scans and reductions as collectives of the block."""
     ns, nr = exp.num_scans, exp.num_reds
     pat, width = stm.pat, b.operand(exp.width)
     arrays = {k: new_array(b, p.name, p.type, Mode.BLOCK) for k, p in enumerate(pat) if k < ns or k >= ns + nr}
-    both = bool(ns and nr)
-    if both:
-        for k in range(ns, ns + nr):
-            arrays[k] = b.alloc("in", pat[k].type.prim, (width,), Mode.BLOCK.space)
     index = b.fresh("i", Prim.I64)
-    stored = [k for k in range(len(pat)) if k >= ns + nr or (both and k >= ns)]
 
     def mapped() -> list[Operand]:
         rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
         values = apply_lambda(b, exp.map, rows, Mode.THREAD)
-        for k in stored:
+        for k in range(ns + nr, len(pat)):
             put(b, arrays[k], index, values[k], Mode.THREAD)
         return [v for v in values[: ns + nr] if isinstance(v, (KVar, Const))]
 
     reduced: tuple[KVar, ...] = ()
     if ns:
-        collective_scan(b, exp.scans, index, (ZERO, width), lambda: mapped()[:ns], neutral_of(b, exp.scans), arrays)
-        if nr:
-            again = b.fresh("i", Prim.I64)
-            kept = [arrays[k] for k in range(ns, ns + nr)]
-            reduced = collective_reduce(
-                b, exp.reds, again, (ZERO, width), lambda: [scalar(b.element(a, (again,))) for a in kept]
-            )
+        collective_scan(b, exp.scans, index, (ZERO, width), mapped, neutral_of(b, exp.scans), arrays)
     elif nr:
         reduced = collective_reduce(b, exp.reds, index, (ZERO, width), mapped)
     else:
         with b.threads(index, ZERO, width):
             mapped()
-    return (*(arrays[k] for k in range(ns)), *reduced, *(arrays[k] for k in range(ns + nr, len(pat))))
+    return (*reduced, *arrays.values())
 
 
 def collective_reduce(

@@ -142,15 +142,14 @@ def segment_screma(
     for k, type_ in enumerate(exp.ret):
         name = names.fresh("r")
         element = types[k].row() if k < ns else type_
-        pat.append(Param(name, types[k] if ns <= k < ns + nr else element.array_of(Var(width))))
-    array_outs = [p for k, p in enumerate(pat) if not ns <= k < ns + nr]
-    for param, (out_name, _) in zip(array_outs, outs, strict=True):
+        pat.append(Param(name, types[k] if k < nr else element.array_of(Var(width))))
+    for param, (out_name, _) in zip(pat[nr:], outs, strict=True):
         row = row_of(b, b.array(out_name), indices)
         offset = b.add(row.offset, b.mul(lo, row.strides[0]))
         b.destinations[param.name] = ArrayRef(row.mem, offset, (count, *row.shape[1:]), row.strides, row.row_major)
     stm = Stm(tuple(pat), screma, (), (), NOWHERE)
     values = spread(b, stm, screma) if lanes else gen_soac(b, stm, Mode.BLOCK)
-    return values[ns : ns + nr]
+    return values[:nr]
 
 
 def segment_results(

@@ -208,7 +208,7 @@ def mapped_by(stm: Stm) -> Iterator[Name]:
     """The results of a statement over rows that are arrays of its rows, complete in each block."""
     match stm.exp:
         case Screma():
-            yield from (p.name for p in stm.pat[stm.exp.num_scans + stm.exp.num_reds :])
+            yield from (p.name for p in stm.pat[stm.exp.num_ops :])
         case Rearrange() | Reshape():
             yield stm.pat[0].name
         case _:

@@ -177,8 +177,7 @@ def member_of_block(rows: Rows, stm: Stm, own: Mapping[Name, Name], near: Mappin
     match exp:
         case Screma(_, arrays, f, scans, reds):
             exp = Screma(count, tuple(own.get(xs, xs) for xs in arrays), f, scans, reds)
-            at = exp.num_scans
-            pat[at : at + exp.num_reds] = stm.pat[at : at + exp.num_reds]
+            pat[: exp.num_reds] = stm.pat[: exp.num_reds]
         case Hist(_, arrays, f, op, dests, rank):
             types = [rows.source.types[name] for name in dests]
             fresh = [Param(rows.source.names.again(name), t) for name, t in zip(dests, types)]
