@@ -16,7 +16,7 @@ from tests.test_layers import LAYERS
 ROOT = Path(__file__).parent
 pytestmark = pytest.mark.quick
 OPTIONAL = re.compile(r"^(\w+(: \w+)? = )?pytest\.importorskip\(", re.MULTILINE)  # wants more than CI installs
-LONG = {"G0", "Gr screma", "alias", "append", "call", "fission", "iota"}
+LONG = {"G0", "alias", "append", "call", "fission", "iota"}
 """Rules that no example of the guide shows: random programs reach them, for seconds, and goldens by the way."""
 
 

@@ -110,6 +110,10 @@ ILL_FORMED = {
     "the map takes one parameter per array": core(
         r"let (z_9: [n_1]i32) = map n_1 (xs_2, ys_3) \(e_10: i32) : (i32) -> { in (e_10) } in (x_4)"
     ),
+    "it scans or it reduces": core(
+        r"let (zs_9: [n_1]i32, z_11: i32) = scanomap n_1 (xs_2) \(e_10: i32) : (i32, i32) -> { in (e_10, e_10) }"
+        rf" scan (0i32) {ADD} reduce (0i32) {ADD} in (x_4)"
+    ),
     "accumulator 0 should be": core(
         r"let (z_9: [n_1]i32) = with_acc n_1 (ys_3) dests (xs_2) \(a_12: [n_1]i32, p_13: i32) : (i32) -> { in (p_13) }"
         " in (x_4)",

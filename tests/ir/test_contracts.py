@@ -16,7 +16,7 @@ from tests.support.prims import PRIMS
 
 SUM = r"""next_name 9
 fun main_0 (n_1: i64, xs_2: [n_1]PRIM) : (r_8: PRIM) = {
-  let (r_3: PRIM) = screma n_1 (xs_2) \(x_4: PRIM) : (PRIM) -> { in (x_4) }
+  let (r_3: PRIM) = redomap n_1 (xs_2) \(x_4: PRIM) : (PRIM) -> { in (x_4) }
     reduce (INITIALPRIM) \(a_5: PRIM, b_6: PRIM) : (PRIM) -> { let (c_7: PRIM) = OP_PRIM a_5 b_6 in (c_7) }
   in (r_3) }"""
 

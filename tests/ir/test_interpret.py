@@ -127,7 +127,7 @@ def test_a_matmul_of_32_is_quick() -> None:
 @pytest.mark.parametrize("n", [0, 3])
 def test_a_map_over_nothing_has_as_many_rows_as_it_says(n: int) -> None:
     text = function(
-        "n_1: i64", "r_2: [n_1]i32", r"let (r_3: [n_1]i32) = screma n_1 () \() : (i32) -> { in (7i32) } in (r_3)"
+        "n_1: i64", "r_2: [n_1]i32", r"let (r_3: [n_1]i32) = map n_1 () \() : (i32) -> { in (7i32) } in (r_3)"
     )
     assert run(text, np.int64(n))[0].tolist() == [7] * n
 
@@ -144,12 +144,14 @@ def test_array_valued_operator() -> None:
         "n_1: i64, m_2: i64, xss_3: [n_1][m_2]i32, ne_4: [m_2]i32",
         "r_5: [m_2]i32, s_6: [n_1][m_2]i32",
         r"""
-        let (s_7: [n_1][m_2]i32, r_8: [m_2]i32) =
-          screma n_1 (xss_3) \(xs_9: [m_2]i32) : ([m_2]i32, [m_2]i32) -> { in (xs_9, xs_9) }
+        let (s_7: [n_1][m_2]i32) =
+          scanomap n_1 (xss_3) \(xs_9: [m_2]i32) : ([m_2]i32) -> { in (xs_9) }
             scan (ne_4) \(a_10: [m_2]i32, b_11: [m_2]i32) : ([m_2]i32) -> {
               let (c_12: [m_2]i32) = map m_2 (a_10, b_11) \(x_13: i32, y_14: i32) : (i32) -> {
                 let (z_15: i32) = add_i32 x_13 y_14 in (z_15) }
               in (c_12) }
+        let (r_8: [m_2]i32) =
+          redomap n_1 (xss_3) \(xs_19: [m_2]i32) : ([m_2]i32) -> { in (xs_19) }
             reduce (ne_4) \(a_20: [m_2]i32, b_21: [m_2]i32) : ([m_2]i32) -> {
               let (c_22: [m_2]i32) = map m_2 (a_20, b_21) \(x_23: i32, y_24: i32) : (i32) -> {
                 let (z_25: i32) = max_i32 x_23 y_24 in (z_25) }

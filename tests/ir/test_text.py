@@ -128,7 +128,6 @@ def test_a_screma_is_called_what_it_is() -> None:
         "map": "",
         "redomap": f" reduce {op}",
         "scanomap": f" scan {op}",
-        "screma": f" scan {op} reduce {op}",
     }.items():
         text = f"{word} n_4 (xs_5) {f}{operators}"
         shown = show_exp(parse_exp(text))

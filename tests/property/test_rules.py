@@ -46,7 +46,7 @@ SEARCH = settings(
 RULE_SHAPES: dict[str, tuple[Rule | str, ...]] = {
     "sequential_rule": (Rule.SEQUENTIAL,),
     "map_rule": (Rule.G1, Rule.G2),
-    "reduction_rule": (Rule.GR_RED, Rule.GR_SCAN, Rule.GR_SCREMA, Rule.SPLIT, Rule.FISSION, Rule.IRWIM, Rule.ISWIM),
+    "reduction_rule": (Rule.GR_RED, Rule.GR_SCAN, Rule.SPLIT, Rule.FISSION, Rule.IRWIM, Rule.ISWIM),
     "scatter_rule": (Rule.GR_SCATTER,),
     "hist_rule": (Rule.GR_HIST,),
     "top_rule": (Rule.G0, Rule.ROUNDS),

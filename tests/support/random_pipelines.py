@@ -284,7 +284,7 @@ def screma(line: Line) -> None:
     inner.fill(line.random.randrange(1, 4) if line.depth > 0 else 1)
     ops = (Op.ADD, Op.MAX, Op.XOR, Op.MUL)
     scans = tuple(operator(line, line.random.choice(ops)) for _ in range(line.random.choice((0, 0, 0, 1))))
-    reds = tuple(operator(line, line.random.choice(ops)) for _ in range(line.random.choice((0, 0, 1, 2))))
+    reds = tuple(operator(line, line.random.choice(ops)) for _ in range(0 if scans else line.random.choice((0, 1, 2))))
     operated = tuple(inner.scalar() for _ in scans + reds)
     mapped: list[Atom] = []
     for _ in range(line.random.choice((0, 1, 1, 2)) if operated else line.random.choice((1, 1, 2))):

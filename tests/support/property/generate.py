@@ -120,6 +120,8 @@ def soac_stm(b: Block) -> None:
     width: Atom = small_size(b) if m.chance(12) else m.size()
     scans = tuple(operator(b) for _ in range(m.pick((0, 0, 0, 1, 1, 2))))
     reds = tuple(operator(b) for _ in range(m.pick((0, 0, 0, 1, 1, 2))))
+    if scans and reds:
+        scans, reds = (scans, ()) if m.chance(50) else ((), reds)
     taken = inputs(b, width)
     operated = tuple(t for op in scans + reds for t in op.op.ret)
     mapped = m.pick((0, 0, 1)) if operated else 1 + m.number(2)

@@ -58,10 +58,6 @@ def with_scan(b: Block) -> None:
     operate(b, rows(b, 1), (number(b),), scans=(scalar_operator(b),), mapped=b.maker.number(2))
 
 
-def with_screma(b: Block) -> None:
-    operate(b, rows(b, 1), (number(b),), (scalar_operator(b),), (scalar_operator(b),), b.maker.number(2))
-
-
 def with_scatter(b: Block) -> None:
     given = rows(b, 1)
     scatter_of(b, given, given[0][1].shape[0])

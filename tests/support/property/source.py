@@ -266,13 +266,12 @@ def _operator(op: Reduction, at: At) -> tuple[str, str]:
 
 
 def _screma(stm: Stm, exp: core.Screma, at: At) -> list[str]:
-    """One of `map`, `redomap`, `scanomap`; else the map, and each scan and reduction of what it gives."""
+    """One of `map`, `redomap`, `scanomap`; else the map, and each scan or reduction of what it gives."""
     names = tuple(p.name for p in stm.pat)
     if len(names) > MOST_RESULTS or (stm.attrs and len(names) > 1):
         raise NotSource("a map of this many results, or of several and an attribute")
     f, inputs = _lambda(exp.map, at), _inputs(exp)
-    operators = exp.scans + exp.reds
-    used = exp.num_scans + exp.num_reds
+    operators, used = exp.ops, exp.num_ops
     if len(operators) == 1 and used == len(names):
         op, neutral = _operator(operators[0], at)
         kind = "scanomap" if exp.scans else "redomap"
@@ -281,14 +280,14 @@ def _screma(stm: Stm, exp: core.Screma, at: At) -> list[str]:
     values = [f"{name}_in" for name in names[:used]]
     lines = [f"let {_tuple([*values, *map(str, names[used:])])} = {_attrs(stm)}map {f} {inputs}"]
     place = 0
-    for k, reduction in enumerate(operators):
+    for reduction in operators:
         taken = slice(place, place + len(reduction.neutral))
         place = taken.stop
         op, neutral = _operator(reduction, at)
         own = values[taken]
         elements = own[0] if len(own) == 1 else f"(zip {' '.join(own)})"
-        text = f"{'scan' if k < len(exp.scans) else 'reduce'} {op} {neutral} {elements}"
-        unzipped = f"unzip ({text})" if len(own) > 1 and k < len(exp.scans) else text
+        text = f"{'scan' if exp.scans else 'reduce'} {op} {neutral} {elements}"
+        unzipped = f"unzip ({text})" if len(own) > 1 and exp.scans else text
         lines.append(f"let {_names(names[taken])} = {unzipped}")
     return lines
 
