@@ -28,6 +28,7 @@ from .operator import (
     declared,
     define,
     operator,
+    own_value,
     results,
     shared,
     step,
@@ -81,10 +82,7 @@ def in_order(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
     stands left of the next tile."""
     total = declared(p, op.types, "total", stm.neutral)
     with tiles(p, stm.index, stm.lo, stm.hi):
-        value = declared(p, op.types, "value", stm.neutral)
-        with apart_if(p, f"{stm.index.name} < {operand(stm.hi)}", stm.body):
-            statements_text(p, stm.body, Who.EACH)
-            assign(p, value, texts(stm.values))
+        value = own_value(p, op, stm, f"{stm.index.name} < {operand(stm.hi)}")
         tile = combined(p, op, value, texts(stm.neutral))
         step(p, op, total, total, tile)
     return total

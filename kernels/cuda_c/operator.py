@@ -10,12 +10,12 @@ from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..kernel_ir.execution import Who
 from ..kernel_ir.fma import contracted_step
-from ..kernel_ir.nodes import KLambda, KLet, KOp, KStm, KVar, Operand
+from ..kernel_ir.nodes import BlockReduce, BlockScan, KLambda, KLet, KOp, KStm, KVar, Operand, TeamReduce
 from ..kernel_ir.traverse import names_in, statements
 from .inline_expressions import right_hand_side
 from .names import with_names
 from .ops import c_type, operand
-from .text import Printer, declare_shared, words_in
+from .text import Printer, apart_if, declare_shared, statements_text, words_in
 
 Names = tuple[str, ...]
 
@@ -144,6 +144,15 @@ def take_in(p: Printer, op: KLambda, acc: Names, body: tuple[KStm, ...], values:
             define(p, (*fold.left, *fold.right), (*acc, *texts(values)))
             p.run(p, fold.body, Who.EACH)
             assign(p, acc, texts(fold.results))
+
+
+def own_value(p: Printer, op: Operator, stm: BlockReduce | BlockScan | TeamReduce, inside: str) -> Names:
+    """The element of a thread where it is `inside`, else the neutral one."""
+    value = declared(p, op.types, "value", stm.neutral)
+    with apart_if(p, inside, stm.body):
+        statements_text(p, stm.body, Who.EACH)
+        assign(p, value, texts(stm.values))
+    return value
 
 
 def _only_feeds(stm: KStm, body: tuple[KStm, ...], values: tuple[Operand, ...]) -> bool:

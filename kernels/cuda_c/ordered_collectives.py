@@ -23,13 +23,14 @@ from .operator import (
     declared,
     define,
     operator,
+    own_value,
     results,
     shared,
     step,
     texts,
 )
 from .ops import c_type, operand
-from .text import Printer, apart_if, barrier, statements_text, words_in
+from .text import Printer, barrier, statements_text, words_in
 
 Staged = kir.BlockReduce | kir.BlockScan
 STAGE_BYTES = 24 << 10
@@ -123,10 +124,7 @@ def fill(p: Printer, stm: Staged, op: Operator, stage: Names, items: int, first:
     with p.block(f"for (i32 {item} = 0; {item} < {items}; {item}++)"):
         p.line(f"const i32 {at} = {item} * {p.threads} + {p.me};")
         p.line(f"const {c_type(stm.index.prim)} {stm.index.name} = {first} + {at};")
-        value = declared(p, op.types, "value", stm.neutral)
-        with apart_if(p, f"{stm.index.name} < {operand(stm.hi)}", stm.body):
-            statements_text(p, stm.body, Who.EACH)
-            assign(p, value, texts(stm.values))
+        value = own_value(p, op, stm, f"{stm.index.name} < {operand(stm.hi)}")
         assign(p, at_stage(stage, at), value)
     barrier(p)
 

@@ -17,7 +17,7 @@ from ..kernel_ir.traverse import assigned, defined, names_in, statements
 from .collectives import warp_reduce
 from .inline_expressions import bare, is_arithmetic
 from .look_back import look_back
-from .operator import Names, Operator, assign, declared, define, operator, step, take_in, texts
+from .operator import Names, Operator, assign, declared, define, operator, own_value, step, take_in, texts
 from .ops import c_type, expression, operand
 from .text import (
     Printer,
@@ -307,11 +307,8 @@ def _team_in_order(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, mem
     kind = c_type(stm.index.prim)
     with p.block(f"for ({kind} {first} = 0; {first} < {operand(stm.width)}; {first} += {team})"):
         p.line(f"const {kind} {stm.index.name} = {first} + {member};")
-        mine = declared(p, op.types, "value", stm.neutral)
         inside = f"{stm.segment.name} < {operand(stm.hi)} && {stm.index.name} < {operand(stm.width)}"
-        with apart_if(p, inside, stm.body):
-            statements_text(p, stm.body, Who.EACH)
-            assign(p, mine, texts(stm.values))
+        mine = own_value(p, op, stm, inside)
         warp_reduce(p, op, mine, team)
         step(p, op, total, total, mine)
     return total

@@ -107,7 +107,7 @@ def rows_in_turn(h: HostBuilder, part: Part, outs: list[Name], carries: list[Nam
         hi = b.minimum(stop, scalar(b.element(part.ends, (row,))))
         b.env[row_name] = row
         types = [Type(h.types[c].prim, ()) for c in carries]
-        values = segment_screma(b, h.names, exp, (), exp.reds, lo, b.sub(hi, lo), [], (), types)
+        values = segment_screma(b, h.names, exp, lo, b.sub(hi, lo), [], (), types)
         ended = b.op(Op.LT, Prim.I64, place, last, base="ended")
         b.emit(kir.KIf(ended, stored(b, outs, row, values), stored(b, carries, b.block, values)))
         b.emit(kir.Assign(low, hi))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...ir import core
 from ...ir.core import Body, Lambda, Param, Reduction, SegSpace, Stm
@@ -117,8 +117,6 @@ def segment_screma(
     b: Builder,
     names: Names,
     exp: core.SegRed | core.SegScan,
-    scans: tuple[Reduction, ...],
-    reds: tuple[Reduction, ...],
     lo: Operand,
     count: Operand,
     outs: list[tuple[Name, Type]],
@@ -136,6 +134,7 @@ def segment_screma(
     b.env[width] = count
     index = Param(inner, I64)
     fun = Lambda((index,), exp.body, exp.ret)
+    scans, reds = (exp.scans, ()) if isinstance(exp, core.SegScan) else ((), exp.reds)
     screma = core.Screma(Var(width), (iota,), fun, scans, reds)
     ns, nr = screma.num_scans, screma.num_reds
     pat: list[Param] = []
@@ -150,6 +149,19 @@ def segment_screma(
     stm = Stm(tuple(pat), screma, (), (), NOWHERE)
     values = spread(b, stm, screma) if lanes else gen_soac(b, stm, Mode.BLOCK)
     return values[:nr]
+
+
+def reduced_rows(
+    b: Builder, names: Names, reds: tuple[Reduction, ...], rows: Sequence[Value], types: list[Type], width: Atom
+) -> tuple[Value, ...]:
+    """The elements of `width` of rows, reduced by the block."""
+    arrays = tuple(names.fresh("row") for _ in rows)
+    b.env.update(zip(arrays, rows, strict=True))
+    elems = tuple(Param(names.fresh("x"), type_) for type_ in types)
+    identity = Lambda(elems, Body((), tuple(Var(e.name) for e in elems)), tuple(types))
+    pat = tuple(Param(names.fresh("r"), type_) for type_ in types)
+    screma = core.Screma(width, arrays, identity, (), reds)
+    return gen_soac(b, Stm(pat, screma, (), (), NOWHERE), Mode.BLOCK)
 
 
 def segment_results(

@@ -13,16 +13,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ....ir import core
-from ....ir.core import Body, Lambda, Param, Stm
-from ....ir.errors import NOWHERE
 from ....ir.ops import Op
 from ....ir.types import Names, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT
 from ...kernel_ir.nodes import Space
 from ..host_builder import Follower
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, NotLowerable, Operand, scalar
-from ..soacs import combined, gen_soac, neutral_of, put
-from ..space import output, row_of
+from ..soacs import combined, neutral_of, put
+from ..space import output, reduced_rows, row_of
 from ..table import Schedule, Segop, in_memory, run
 from .segred import Chunked, combine
 from .segscan import Bounds, Followed, Refs, chain_of, scan_part, segscan_chunks
@@ -88,14 +86,7 @@ def reduced(
     b: Builder, names: Names, reduction: core.SegRed, rows: list[ArrayRef], count: Operand
 ) -> tuple[Operand, ...]:
     """The first elements of rows, reduced."""
-    width, arrays = names.fresh("w"), [names.fresh("row") for _ in rows]
+    width = names.fresh("w")
     b.env[width] = count
-    b.env.update({name: replace(row, shape=(count,)) for name, row in zip(arrays, rows, strict=True)})
-    elements = tuple(Param(names.fresh("x"), Type(row.mem.prim, ())) for row in rows)
-    types = tuple(x.type for x in elements)
-    screma = core.Screma(
-        Var(width), tuple(arrays), Lambda(elements, Body((), tuple(Var(x.name) for x in elements)), types), (),
-        reduction.reds,
-    )  # fmt: skip
-    pat = tuple(Param(names.fresh("r"), type_) for type_ in types)
-    return tuple(map(scalar, gen_soac(b, Stm(pat, screma, (), (), NOWHERE), Mode.BLOCK)))
+    first, types = [replace(row, shape=(count,)) for row in rows], [Type(row.mem.prim, ()) for row in rows]
+    return tuple(map(scalar, reduced_rows(b, names, reduction.reds, first, types, Var(width))))

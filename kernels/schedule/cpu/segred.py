@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import reduce
 
 from ....ir import core
-from ....ir.core import Body, Fix, Lambda, Param, SegSpace, Stm
-from ....ir.errors import NOWHERE, Loc
+from ....ir.core import Fix, Param, SegSpace
+from ....ir.errors import Loc
 from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
@@ -22,8 +22,8 @@ from ...kernel_ir.nodes import KConvert, KLet, KOp, KVar, Operand
 from ...kernel_ir.traverse import Renamed
 from ..host_builder import TRUE, HostBuilder, Made, either
 from ..kernel_builder import ZERO, Builder, Mode, Value, scalar
-from ..soacs import gen_soac, is_simple, k_lambda, neutral_of, put
-from ..space import bind_segment, bind_space, output, row_of, segment_screma
+from ..soacs import is_simple, k_lambda, neutral_of, put
+from ..space import bind_segment, bind_space, output, reduced_rows, row_of, segment_screma
 from ..table import Schedule, Segop, Table, bound, in_memory, launch, run
 from .split_k import columns, is_narrow, looped, narrow_kernel, reads_columns
 from .streamed_rows import as_one_row, can_stream, chunk_of_columns, chunks_of_rows, is_tall, matrices, streamed_kernel
@@ -199,7 +199,7 @@ def segred_kernel(s: Chunked, lanes: bool) -> Made:
         output(b, name)
 
     def reduced() -> tuple[Value, ...]:
-        return segment_screma(b, h.names, s.exp, (), s.exp.reds, lo, count, s.outs, indices, s.types, lanes)
+        return segment_screma(b, h.names, s.exp, lo, count, s.outs, indices, s.types, lanes)
 
     values = reduced() if s.decided is None else unless_decided(b, s, (lo, count), reduced)
     for name, value in zip(s.partial, values, strict=True):
@@ -306,13 +306,7 @@ def combine_kernel(s: Chunked, totals: list[Name]) -> Made:
     space = SegSpace(tuple((h.names.fresh("i"), w) for w in s.outer))
     indices = bind_space(b, space, b.block)
     rows = [b.element(b.array(p), indices) for p in partial]
-    row_names = [h.names.fresh("row") for _ in rows]
-    b.env.update(zip(row_names, rows, strict=True))
-    elems = tuple(Param(h.names.fresh("x"), Type(h.types[p].prim, ())) for p in partial)
-    identity = Lambda(elems, Body((), tuple(Var(e.name) for e in elems)), tuple(e.type for e in elems))
-    screma = core.Screma(s.count, tuple(row_names), identity, (), s.exp.reds)
-    pat = tuple(Param(h.names.fresh("r"), e.type) for e in elems)
-    values = gen_soac(b, Stm(pat, screma, (), (), NOWHERE), Mode.BLOCK)
+    values = reduced_rows(b, h.names, s.exp.reds, rows, [Type(h.types[p].prim, ()) for p in partial], s.count)
     for name, value in zip(totals, values, strict=True):
         put(b, row_of(b, output(b, name), indices), ZERO, value, Mode.BLOCK)
     return h.finish(b, f"{s.base}_combine")

@@ -101,7 +101,7 @@ def segscan_whole(s: Segop[core.SegScan]) -> Made:
     for name, _ in s.outs:
         output(b, name)
     rows = [Type(t.prim, t.shape[len(s.outer) :]) for _, t in s.outs[: scanned_in(exp)]]
-    segment_screma(b, h.names, exp, exp.scans, (), lo, count, s.outs, indices, rows)
+    segment_screma(b, h.names, exp, lo, count, s.outs, indices, rows)
     return h.finish(b, s.base)
 
 
@@ -196,7 +196,7 @@ def reduced(
     body = Body(exp.body.stms, exp.body.result[:ns])
     types = [Type(t.prim, ()) for s in exp.scans for t in s.op.ret]
     red = core.SegRed(exp.level, exp.space, reds, body, exp.ret[:ns], None)
-    return tuple(scalar(v) for v in segment_screma(b, h.names, red, (), reds, *part, [], indices, types))
+    return tuple(scalar(v) for v in segment_screma(b, h.names, red, *part, [], indices, types))
 
 
 def is_exact(op: Lambda) -> bool:

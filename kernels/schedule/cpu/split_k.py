@@ -165,7 +165,7 @@ def narrow_kernel(
         for var, name, _ in again:
             b.env[name] = var
         with b.loops((var for var, _, _ in again), widths):
-            values = segment_screma(b, h.names, inner, (), exp.reds, start, here, [], at, row_types)
+            values = segment_screma(b, h.names, inner, start, here, [], at, row_types)
             _take_in(b, exp, parts, (*at, *(var for var, _, _ in again), chunk), tuple(scalar(v) for v in values))
     b.emit(kir.For(tile, ceil_div(b, count, TILE), tuple(tiles)))
     return h.finish(b, f"{base}_narrow")
