@@ -237,11 +237,10 @@ def _operators(layout: Layout, reds: Iterable[Reduction]) -> tuple[Operator, ...
 def _soac(layout: Layout, exp: Screma | Hist | Scatter) -> Values:
     width, sources = layout.atom(exp.width), layout.names(exp.arrays)
     match exp:
-        case Screma(_, _, f, scans, reds):
-            operators = (_operators(layout, scans), _operators(layout, reds))
-            mapped = f.ret[exp.num_ops :]
-            kept = _row_types(layout, (*(t for s in scans for t in s.op.ret), *mapped))
-            return parallel.screma(width, sources, lambda_function(layout, f), operators, kept)
+        case Screma(_, _, f, scans):
+            kept = _row_types(layout, (*(t for s in scans for t in s.op.ret), *f.ret[exp.num_ops :]))
+            operators, is_scan = _operators(layout, exp.ops), bool(scans)
+            return parallel.screma(width, sources, lambda_function(layout, f), operators, is_scan, kept)
         case Scatter(_, _, f, dests, rank):
             rows = parallel.mapped(width, sources, lambda_function(layout, f))
             return parallel.written(rows, layout.names(dests), rank)
@@ -262,10 +261,10 @@ def _segop(layout: Layout, exp: SegMap | SegRed | SegScan | SegScatter | SegHist
             return parallel.segmap(space, body, _row_types(layout, ret))
         case SegRed(_, _, reds, _, ret, ends):
             spans = parallel.whole_rows if ends is None else parallel.rows_to(layout.name(ends))
-            return parallel.folded(space, spans, (), _operators(layout, reds), body, _row_types(layout, ret))
+            return parallel.folded(space, spans, _operators(layout, reds), False, body, _row_types(layout, ret))
         case SegScan(_, _, scans, _, ret):
             operators, types = _operators(layout, scans), _row_types(layout, ret)
-            return parallel.folded(space, parallel.whole_rows, operators, (), body, types)
+            return parallel.folded(space, parallel.whole_rows, operators, True, body, types)
         case SegScatter(_, _, dests, rank, _, safe):
             rows = parallel.in_pieces(parallel.over(space, body), rank + len(dests))
             return parallel.written(rows, layout.names(dests), rank, safe)

@@ -86,42 +86,35 @@ def rows_of(xs: np.ndarray, width: int) -> Sequence[Value]:
 def sweep(
     frame: Frame,
     rows: Iterable[Sequence[Value]],
-    scans: tuple[Operator, ...],
-    reds: tuple[Operator, ...],
+    operators: tuple[Operator, ...],
+    is_scan: bool,
     columns: Columns,
 ) -> list[Value]:
     """Walks `rows`: appends scanned and mapped values to `columns` (in that order), returns the reduced values."""
-    operators = scans + reds
-    kept = sum(s.size for s in scans)
-    used = sum(o.size for o in operators)
     state = [tuple(o.neutral(frame)) for o in operators]
     for row in rows:
-        at = column = 0
+        at = 0
         for k, operator in enumerate(operators):
             state[k] = tuple(operator.op(frame, (*state[k], *row[at : at + operator.size])))
             at += operator.size
-            if k < len(scans):
-                for value in state[k]:
-                    columns[column].append(value)
-                    column += 1
-        for column, value in enumerate(row[used:], start=kept):
-            columns[column].append(value)
-    return [value for values in state[len(scans) :] for value in values]
+        scanned = itertools.chain.from_iterable(state) if is_scan else ()
+        for column, value in zip(columns, (*scanned, *row[at:]), strict=True):
+            column.append(value)
+    return [] if is_scan else [value for values in state for value in values]
 
 
 # ---- SOACs -------------------------------------------------------------------------------------------------------
 
 
 def screma(
-    width: int, sources: Values, f: Function, operators: tuple[tuple[Operator, ...], ...], kept: tuple[RowType, ...]
+    width: int, sources: Values, f: Function, operators: tuple[Operator, ...], is_scan: bool, kept: tuple[RowType, ...]
 ) -> Values:
-    """`operators` are scans and reductions; `kept` the row types of what is scanned or mapped."""
-    scans, reds = operators
+    """`kept`: the row types of what is scanned or mapped."""
     rows = mapped(width, sources, f)
 
     def run(frame: Frame) -> Sequence[Value]:
         columns: Columns = [[] for _ in kept]
-        reduced = sweep(frame, rows(frame), scans, reds, columns)
+        reduced = sweep(frame, rows(frame), operators, is_scan, columns)
         outer = (max(0, frame[width]),)
         done = [t.collect(frame, column, outer) for t, column in zip(kept, columns)]
         return (*reduced, *done)
@@ -231,12 +224,12 @@ def rows_to(ends: int) -> Spans:
 
 
 def folded(
-    space: Space, spans: Spans, scans: tuple[Operator, ...], reds: tuple[Operator, ...], body: Values,
+    space: Space, spans: Spans, operators: tuple[Operator, ...], is_scan: bool, body: Values,
     types: tuple[RowType, ...],
 ) -> Values:  # fmt: skip
     """`segred` and `segscan`: the innermost dimension reduced or scanned, from the left; arrays over the outer ones for
     what is reduced, then over all for what is scanned or mapped."""
-    cut = sum(r.size for r in reds)
+    cut = 0 if is_scan else sum(r.size for r in operators)
     reduced, kept = types[:cut], types[cut:]
 
     def run(frame: Frame) -> Sequence[Value]:
@@ -244,7 +237,7 @@ def folded(
         columns: Columns = [[] for _ in kept]
         totals: Columns = [[] for _ in reduced]
         for _, inner in zip(space.points(frame, -1, shape), spans(frame, shape)):
-            values = sweep(frame, space.inner_rows(frame, inner, body), scans, reds, columns)
+            values = sweep(frame, space.inner_rows(frame, inner, body), operators, is_scan, columns)
             for total, value in zip(totals, values):
                 total.append(value)
         whole = [t.collect(frame, column, shape) for t, column in zip(kept, columns)]
