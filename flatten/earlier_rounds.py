@@ -15,7 +15,6 @@ from ..frontend.building.code import Code
 from ..ir.core import (
     Body,
     Convert,
-    Copied,
     Copy,
     DimIndex,
     Fix,
@@ -168,8 +167,6 @@ class Elements:
                 made = PrimOp(op, prim, tuple([self.scalar(arg) for arg in args]))
             case Convert(source, target, arg):
                 made = Convert(source, target, self.scalar(arg))
-            case Copied(atom):
-                return self.scalar(atom)
             case Index(array, dims):
                 return self.element(array, tuple(self._through(dims, ())))
             case _:
@@ -194,7 +191,7 @@ class Elements:
                 return self.element(below, tuple(self._through(dims, at)))
             case Rearrange(perm, below):
                 return self.element(below, tuple([at[perm.index(k)] for k in range(len(perm))]))
-            case Copied(Var(below)) | Copy(below):
+            case Copy(below):
                 return self.element(below, at)
             case Iota(_, start, step, Prim.I64):
                 return self._along(start, at[0], step)

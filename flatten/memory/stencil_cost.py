@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
-from ...ir.core import Body, Copied, Fix, If, Index, PrimOp, SegMap, SegRed, SegScan, Stm
+from ...ir.core import Body, Fix, If, Index, PrimOp, SegMap, SegRed, SegScan, Stm
 from ...ir.ops import EXPENSES, Expense, Op
 from ...ir.records import dataclass
 from ...ir.types import Atom, Const, Name, Prim
@@ -48,8 +48,6 @@ def _arithmetic(stm: Stm, places: dict[Name, Place], loads: set[Element]) -> flo
     match stm.exp:
         case Index(array, dims) if all(isinstance(dim, Fix) for dim in dims):
             loads.add((array, tuple(place_in(places, dim.index) for dim in dims if isinstance(dim, Fix))))
-        case Copied(atom):
-            places[stm.pat[0].name] = place_in(places, atom)
         case PrimOp(Op.ADD | Op.SUB as op, Prim.I64, (x, Const(_, by))) if isinstance(at := place_in(places, x), tuple):
             places[stm.pat[0].name] = at[0], at[1] + (int(by) if op is Op.ADD else -int(by))
         case PrimOp(op):

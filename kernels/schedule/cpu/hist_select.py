@@ -44,8 +44,6 @@ def _chooses(body: Body, given: set[Name]) -> bool:
         match stm.exp:
             case core.PrimOp(op, _, args) if op in CHOICES and all(_among(a, given) for a in args[-2:]):
                 given.add(stm.pat[0].name)
-            case core.Copied(atom) if _among(atom, given):
-                given.add(stm.pat[0].name)
             case core.If(_, then, orelse) if _chooses(then, given) and _chooses(orelse, given):
                 given.update(p.name for p in stm.pat)
             case _:
@@ -178,8 +176,6 @@ def _follow(known: Choices, body: Body) -> None:
                 _conditional(known, stm.pat[0].name, made)
             case core.PrimOp(op, prim, args) if op in COMPARISONS and prim is not Prim.BOOL:
                 _conditional(known, stm.pat[0].name, _comparison(known, op, prim, args))
-            case core.Copied(Var(name)):
-                _copied(known, stm.pat[0].name, name)
             case core.PrimOp(Op.MIN | Op.MAX as op, prim, (Var() as x, Var() as y)):
                 known.later[stm.pat[0].name] = partial(_evaluated, known, stm)
                 _extremum(known, stm.pat[0].name, op, prim, (x, y))
@@ -208,13 +204,6 @@ def _comparison(known: Choices, op: Op, prim: Prim, args: tuple[Atom, ...]) -> C
     if op is Op.LT and operands[0] in known.counts and operands[1] == i64(0):
         return False
     return Comparison(op, prim, operands, True)
-
-
-def _copied(known: Choices, name: Name, source: Name) -> None:
-    known.later[name] = lambda: known.operand(Var(source))
-    for table in (known.choices, known.conditions):
-        if source in table:
-            table[name] = table[source]  # type: ignore[assignment]
 
 
 def _select(known: Choices, param: core.Param, cond: Atom, x: Atom, y: Atom) -> None:
