@@ -111,8 +111,8 @@ def test_kernels_after_a_failure_do_nothing(program: CudaExecutable) -> None:
         device.unseen = 1
         kernel = next(k for k in device.kernels.values() if k.kernel.arrays and not k.text.take_turns)
         inputs = [gpu.upload(np.ones(9, np.int32)) for _ in kernel.kernel.arrays[:-1]]
-        scalars = [0 for _ in kernel.kernel.scalars]
-        device.launch(KernelCall(kernel.kernel.name, 1, [*inputs, out], scalars, 1.0, []))
+        call = KernelCall(kernel.kernel.name, 1, [*inputs, out], [0 for _ in kernel.kernel.scalars], 1.0, [])
+        device.launch(call)
         found = gpu.to_host(out)
         device.begin()
         return found
