@@ -195,28 +195,27 @@ def combined(
 
 def sequential(b: Builder, stm: Stm, exp: core.Screma, mode: Mode) -> tuple[Value, ...]:
     """`for i < w`: accumulators for scans and reductions, stores for what is scanned or mapped."""
-    ns, nr = exp.num_scans, exp.num_reds
-    pat = stm.pat
-    arrays = {k: new_array(b, p.name, p.type, mode) for k, p in enumerate(pat) if k < ns or k >= ns + nr}
+    mapped = range(exp.num_ops, len(stm.pat))
+    arrays = {k: new_array(b, p.name, p.type, mode) for k, p in enumerate(stm.pat) if k >= exp.num_reds}
     accs = [slot for red in exp.ops for slot in accumulators(b, red, mode)]
     index = b.fresh("i", Prim.I64)
     with b.nested() as stms:
         rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
-        places = rows_in_place(b, exp.map.body, {k: arrays[k] for k in range(ns + nr, len(pat))}, index, mode)
+        places = rows_in_place(b, exp.map.body, {k: arrays[k] for k in mapped}, index, mode)
         values = apply_lambda(b, exp.map, rows, mode)
         targets = [making(b, slot) for slot in accs]
         results = combined(b, exp.ops, (reading(b, slot) for slot in accs), values, mode)
         stms[:] = contracted(stms, only_scalars(results), only_scalars(values), halves=b.has_threads)
         next_values(b, targets, results, mode)
-        for k in range(ns):
+        for k in range(exp.num_scans):
             put(b, arrays[k], index, targets[k], mode)
-        for k in range(ns + nr, len(pat)):
+        for k in mapped:
             if values[k] != places.get(k):
                 put(b, arrays[k], index, values[k], mode)
         for slot in accs:
             turn_over(b, slot)
     b.emit(kir.For(index, b.operand(exp.width), tuple(stms)))
-    return (*(reading(b, slot) for slot in accs[ns:]), *arrays.values())
+    return (*(reading(b, slot) for slot in accs[exp.num_scans :]), *arrays.values())
 
 
 def rows_in_place(
@@ -277,22 +276,21 @@ def spread_or_none(b: Builder, stm: Stm, exp: core.Screma) -> Gen | None:
 
 def spread(b: Builder, stm: Stm, exp: core.Screma) -> tuple[Value, ...]:
     """A thread per element; scans and reductions as collectives of the block."""
-    ns, nr = exp.num_scans, exp.num_reds
     pat, width = stm.pat, b.operand(exp.width)
-    arrays = {k: new_array(b, p.name, p.type, Mode.BLOCK) for k, p in enumerate(pat) if k < ns or k >= ns + nr}
+    arrays = {k: new_array(b, p.name, p.type, Mode.BLOCK) for k, p in enumerate(pat) if k >= exp.num_reds}
     index = b.fresh("i", Prim.I64)
 
     def mapped() -> list[Operand]:
         rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
         values = apply_lambda(b, exp.map, rows, Mode.THREAD)
-        for k in range(ns + nr, len(pat)):
+        for k in range(exp.num_ops, len(pat)):
             put(b, arrays[k], index, values[k], Mode.THREAD)
-        return [v for v in values[: ns + nr] if isinstance(v, (KVar, Const))]
+        return only_scalars(values[: exp.num_ops])
 
     reduced: tuple[KVar, ...] = ()
-    if ns:
+    if exp.scans:
         collective_scan(b, exp.scans, index, (ZERO, width), mapped, neutral_of(b, exp.scans), arrays)
-    elif nr:
+    elif exp.reds:
         reduced = collective_reduce(b, exp.reds, index, (ZERO, width), mapped)
     else:
         with b.threads(index, ZERO, width):
