@@ -41,8 +41,7 @@ def mark_in_bounds(stm: Stm, env: Env) -> Stm | None:
 
 def in_bounds(array: Name, dims: tuple[DimIndex, ...], env: Env) -> bool:
     """Whether the index, of all dimensions or of the first ones, is in bounds wherever its operands are known."""
-    shape = env.types[array].shape
-    return all(_dim_in_bounds(dim, size, env) for dim, size in zip(dims, shape, strict=False))
+    return all(_dim_in_bounds(dim, size, env) for dim, size in zip(dims, env.types[array].shape, strict=False))
 
 
 def writes_in_bounds(scatter: SegScatter, body: Body, env: Env) -> bool:
@@ -54,11 +53,10 @@ def writes_in_bounds(scatter: SegScatter, body: Body, env: Env) -> bool:
 
 def in_bounds_at(array: Name, dims: tuple[DimIndex, ...], level: int, env: Env) -> bool:
     """Whether the index is in bounds in the frame at `level` where that is executed: in a map of n rows, n > 0."""
-    shape = env.types[array].shape
     width = env.innermost_width(level)
     return all(
         _dim_in_bounds(dim, size, env) or (width is not None and _below_positive(dim, size, width, env))
-        for dim, size in zip(dims, shape, strict=True)
+        for dim, size in zip(dims, env.types[array].shape, strict=True)
     )
 
 
@@ -321,6 +319,9 @@ def decide_comparison(stm: Stm, env: Env) -> Stm | None:
 def _is_less(x: Atom, y: Atom, slack: int, env: Env) -> bool:
     """Whether x < y + slack, of linear forms that do not wrap around."""
     (base, offset), (limit, more) = linear(x, env), linear(y, env)
+    known = env.range_of(base).below if base is not None and offset == more == 0 else ()
+    if limit is not None and any(name == limit and 0 <= below <= slack for name, below in known):
+        return True  # as it stands: where n + 1 wraps around, nothing is below that
     if limit is None or not _keeps_range(limit, more, env):
         return False
     low = _low(limit, env)

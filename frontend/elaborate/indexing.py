@@ -139,15 +139,27 @@ def _slice_forward(
 
     def emit_check() -> Certs:
         low = start or last  # the lesser of the two that must not be negative
-        conds = [_compare(st, Op.LE, first, last, loc)] if start is not None else []
+        if _is_window(st, dim, size):
+            room = _sub(st, size, dim.count, loc)
+            conds = [_compare(st, Op.LE, i64(0), dim.count, loc), _compare(st, Op.LE, first, room, loc)]
+        else:
+            conds = [_compare(st, Op.LE, first, last, loc)] if start is not None else []
+            conds += [_compare(st, Op.LE, last, size, loc)] if end is not None else []
         known = is_size(st, low)
         if known is None:
             conds.append(_compare(st, Op.LE, i64(0), low, loc))
-        if end is not None:
-            conds.append(_compare(st, Op.LE, last, size, loc))
         return _check_slice(st, conds, known or (), dim, outside, loc)
 
     return dim, check_once(st, ("slice", first, last, size), emit_check)
+
+
+def _is_window(st: Stage, dim: Slice, size: Atom) -> bool:
+    """`xs[i:i + w]`: the width and the size are known further out than the start, which is compared with what they
+    leave. Where 0 <= w and 0 <= i <= n - w nothing wraps around."""
+    if not isinstance(dim.start, Var) or not isinstance(dim.count, Var):
+        return False
+    moves = st.home[dim.start.name.tag]
+    return not st.is_local(dim.count, moves) and not st.is_local(size, moves)
 
 
 def _check_slice(st: Stage, conds: list[Atom], known: Certs, dim: Slice, outside: Parts, loc: Loc) -> Certs:
