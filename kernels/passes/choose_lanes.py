@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...ir.records import dataclass
+from ...ir.types import Prim
 from ..analysis.uniformity import find_facts
 from ..analysis.widest_type import widest_type
 from ..kernel_ir.kept_stores import kept_stores
@@ -102,8 +103,9 @@ def fitted(kernel: Kernel, registers: int, most: int) -> Kernel:
 
 
 def branches(kernel: Kernel) -> bool:
-    """Whether lanes go different ways. What a scan keeps is moved, not branched for. Of a choice of the block its first
-    side counts, if it has lanes: the other one is for what is short, as rows that are all ends."""
+    """Whether lanes go different ways, or truth values of theirs go from one round of a loop to the next. What a scan
+    keeps is moved, not branched for. Of a choice of the block its first side counts, if it has lanes: the other one is
+    for what is short, as rows that are all ends."""
     facts = find_facts(kernel.body)
 
     def usual(stms: tuple[KStm, ...]) -> Iterator[KStm]:
@@ -118,8 +120,11 @@ def branches(kernel: Kernel) -> bool:
                     for inner in children(stm):
                         yield from usual(inner)
 
+    def carries_truth(stm: KStm) -> bool:
+        return isinstance(stm, Assign) and stm.var.prim is Prim.BOOL and facts.varies(stm.var)
+
     return any(
-        facts.varies(stm.bound if isinstance(stm, For) else stm.cond)
+        facts.varies(stm.bound if isinstance(stm, For) else stm.cond) or any(map(carries_truth, all_statements((stm,))))
         for stm in usual(kernel.body)
         if isinstance(stm, For | KIf | KWhile)
     )

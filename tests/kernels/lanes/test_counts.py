@@ -16,6 +16,8 @@ from soac.kernels.analysis.widest_type import widest_type
 from soac.kernels.kernel_ir.counts import counted, without
 from soac.kernels.kernel_ir.nodes import BlockReduce, Kernel
 from soac.kernels.kernel_ir.parse import parse_kernel
+from soac.kernels.passes.choose_lanes import LANES_OF_BYTES, LaneSettings, choose_lanes, fitted
+from soac.kernels.passes.pipeline import CPU_PASSES, ready
 
 PROGRAM = """
 entry spaces [n] (xs: [n]u8): i64 = i64.sum (map (\\x -> if x == 32 then 1 else 0) xs)
@@ -105,3 +107,23 @@ def test_other_operators_do_not_count(operation: str) -> None:
     assert not counted(stm)
     assert widest_type(kernel.body, find_facts(kernel.body)) is Prim.I64
     assert i64(0) in stm.neutral
+
+
+ALIKE = """
+entry main [n][m] (text: [n]u8) (pattern: [m]u8): i64 =
+  i64.sum (map (\\i -> i64.bool (and (map2 (==) (text[i:i+m] :> [m]u8) pattern))) (iota (n - m + 1)))
+"""
+
+
+def test_truth_values_that_loops_carry_have_lanes_of_one_register() -> None:
+    """LLVM takes those of two registers apart where a round ends."""
+    program = soac.compile(ALIKE)
+    kernel = next(k for k in program.compiled.host.kernels if k.name == "main_add_0")
+    made = choose_lanes(ready(kernel, CPU_PASSES), LaneSettings())
+    widths = [k.lanes.width for k in (made, fitted(made, 16 * 32, LANES_OF_BYTES // 2)) if k.lanes is not None]
+    assert widths == [LANES_OF_BYTES, LANES_OF_BYTES // 2]
+    random = np.random.default_rng(3)
+    for n in (3, 40, 63, 64, 65, 700, 100_003):
+        text = random.integers(0, 3, n).astype(np.uint8)
+        found = np.lib.stride_tricks.sliding_window_view(text, 3) == text[:3]
+        assert int(program.main(text, text[:3].copy())) == found.all(axis=1).sum()
