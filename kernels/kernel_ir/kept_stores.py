@@ -50,7 +50,7 @@ def kept_stores(scan: BlockScan) -> KeptStores | None:
         return None
     others = [let for let in lets if not (isinstance(let, KLet) and let.var in counts)]
     if len(scan.scanned) == 1:
-        inside = {let.var for let in lets if isinstance(let, KLet)}
+        inside = {*scan.scanned, *(let.var for let in lets if isinstance(let, KLet))}
         return None if inside & {store.value for store in kept} else KeptStores(keep, before, kept, component, None)
     mentioned = variables_in((tuple(others), tuple(store.value for store in kept)))
     if not mentioned.isdisjoint(names(scan.scanned[component], *counts)):

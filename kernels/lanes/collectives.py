@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ...ir.ops import Op
 from ...ir.types import Prim
 from ..analysis.cost import VECTOR_BITS
 from ..analysis.settled import deciding
 from ..kernel_ir.counts import counted, without
 from ..kernel_ir.fma import contracted_step
-from ..kernel_ir.nodes import BlockReduce, BlockScan, KLambda, KVar, Operand
+from ..kernel_ir.nodes import BlockReduce, BlockScan, KLambda, KLet, KOp, KVar, Operand
+from ..kernel_ir.traverse import all_statements
 from ..llvm.convert import int_to_int
 from ..llvm.text import llvm_type
 from .allocation import arena_mark, arena_release
@@ -37,6 +39,8 @@ from .values import (
 )  # fmt: skip
 
 Tuple = tuple[LaneValue, ...]
+PRODUCTS = frozenset({Op.MUL, Op.DIV, Op.MOD, Op.QUOT, Op.REM})
+WIDE = 64
 
 
 def bind(e: Lanes, names: tuple[KVar, ...], values: Tuple) -> None:
@@ -247,15 +251,18 @@ def _lane(e: Lanes, x: Varying, lane: int) -> Uniform:
 def block_scan(e: Lanes, stm: BlockScan, run: Run, run_keeping: Run, behind: Callable[[], None] = _nothing) -> None:
     """`run_keeping` leaves allocated what a list allocates: `after` may use it; `behind` is done after that."""
     neutral, carry = operands(e, stm.neutral), operands(e, stm.carry)
-    slots = scalar_slots(e, carry)
+    slots, wide = scalar_slots(e, carry), not e.masks and _multiplies_wide(stm.op)
 
     def body() -> None:
         mark = arena_mark(e)
         run_keeping(e, stm.body)
-        values = or_neutral(e, as_varying(e, operands(e, stm.values)), neutral)
+        given = operands(e, stm.values)
+        values = or_neutral(e, as_varying(e, given), neutral)
         with e.shaped(e.width, e.unroll):
-            prefixes = scan_lanes(e, stm.op, values, neutral, run)
-            scanned = _add_carries(e, stm.op, prefixes, slots, run)
+            if wide and not all(isinstance(x, Uniform) for x in given):
+                scanned = _scan_in_turn(e, stm.op, values, slots, run)
+            else:
+                scanned = _add_carries(e, stm.op, scan_lanes(e, stm.op, values, neutral, run), slots, run)
         for var, value in zip(stm.scanned, scanned, strict=True):
             e.env[var.name] = value
         run(e, stm.after)
@@ -281,6 +288,32 @@ def scan_lanes(e: Lanes, op: KLambda, values: tuple[Varying, ...], neutral: Tupl
         values = as_varying(e, combine(e, op, before, values, run))
         distance *= 2
     return values
+
+
+def _multiplies_wide(op: KLambda) -> bool:
+    """Whether an operator of integers, which gives the same in any order, multiplies or divides 64 bits: an instruction
+    of a scalar, ten of a vector without AVX-512, and each step of a scan in lanes has it."""
+    rhs = (stm.rhs for stm in all_statements(op.body) if isinstance(stm, KLet))
+    products = any(isinstance(x, KOp) and x.prim.bits == WIDE and x.op in PRODUCTS for x in rhs)
+    return products and all(x.prim.is_int or x.prim is Prim.BOOL for x in op.left)
+
+
+def _scan_in_turn(
+    e: Lanes, op: KLambda, values: tuple[Varying, ...], slots: tuple[str, ...], run: Run
+) -> tuple[Varying, ...]:
+    """Each element after all before it, one by one as scalars, and the carry moved on."""
+    so_far, groups = read_scalars(e, values, slots), []
+    for j in range(e.unroll):
+        group = ["poison"] * len(values)
+        for lane in range(e.width):
+            element = tuple(_lane(e, Varying(x.prim, x.texts[j : j + 1]), lane) for x in values)
+            so_far = combine_scalars(e, op, so_far, element, run)
+            for k, x in enumerate(so_far):
+                one = f"{llvm_type(x.prim)} {scalar(e, x)}"
+                group[k] = e.code.op(f"insertelement {e.type(x.prim)} {group[k]}, {one}, i64 {lane}")
+        groups.append(group)
+    write_scalars(e, slots, so_far)
+    return tuple(Varying(x.prim, column) for x, column in zip(values, zip(*groups, strict=True), strict=True))
 
 
 def _beside(e: Lanes, prim: Prim, neutral: LaneValue) -> str:

@@ -31,7 +31,7 @@ from ..space import bind_segment, output, row_of
 from ..statements import gen_body
 from ..table import Schedule, Segop
 from .factors import needed
-from .segscan import Chain, carry_of, chain_of, combined, hand_on, link_of, number_of, reduced, scanned_in
+from .segscan import Chain, carry_of, chain_of, combined, goes_on, hand_on, link_of, number_of, reduced, scanned_in
 
 # ---- which scans are filters ----------------------------------------------------------------------------------------
 
@@ -319,9 +319,10 @@ def filter_kernel(s: Segop[core.SegScan], chain: Chain, one: Filter, kept: list[
         carry = carry_of(b, exp, link, own)
     total = _part(s, b, (lo, b.add(lo, length)), one, kept, carry, b.add(carry[where], b.copy(room)))
     if link is not None:
-        hand_on(b, exp, link, carry, total)
+        hand_on(b, exp, link, () if goes_on(exp) else carry, total)
     with b.nested() as stms:
-        b.emit(kir.Store(output(b, count).mem, ZERO, b.add(carry[where], total[where])))
+        kept_in_all = total[where] if goes_on(exp) else b.add(carry[where], total[where])
+        b.emit(kir.Store(output(b, count).mem, ZERO, kept_in_all))
     last = b.op(Op.EQ, Prim.I64, b.add(chunk, ONE), b.operand(chain.chunks))
     b.emit(kir.KIf(last, tuple(stms), ()))
     return h.finish(b, s.base)
@@ -368,16 +369,17 @@ def _part(
     )
     with b.nested() as after:
         if late:
-            found = combined(b, exp, carry, prefixes)
+            found = prefixes if goes_on(exp) else combined(b, exp, carry, prefixes)
             b.env.update(zip(names, found, strict=True))
             stored = gen_body(b, values, Mode.THREAD)
             at = b.sub(found[where], ONE)
         else:
-            at = b.sub(b.add(carry[where], prefixes[where]), ONE)
+            at = b.sub(prefixes[where] if goes_on(exp) else b.add(carry[where], prefixes[where]), ONE)
         stores = tuple(kir.Store(output(b, name).mem, at, scalar(v)) for name, v in zip(kept, stored, strict=True))
         b.emit(kir.KIf(keep, stores, ()))
     neutral = neutral_of(b, exp.scans)
-    scan = kir.BlockScan(prefixes, totals, index, *bounds, tuple(body), scanned, op, neutral, neutral, tuple(after))
+    start = carry if goes_on(exp) else neutral
+    scan = kir.BlockScan(prefixes, totals, index, *bounds, tuple(body), scanned, op, start, neutral, tuple(after))
     b.emit(replace(scan, free=free))
     return totals
 

@@ -114,21 +114,25 @@ chunk. Gives the total of the part."""
 
 
 def segscan_chunks(s: Segop[core.SegScan], chain: Chain, scan: ScanPart | None = None) -> Made:
-    """Scan every chunk by itself, what precedes it combined with each prefix; `scan`: how, if not at once."""
+    """Scan every chunk by itself, what precedes it combined with each prefix, or on from there; `scan`: how, if not at
+    once."""
     h, exp, b = s.h, s.exp, s.h.builder()
     cut = chain.chunks != ONE
     number = number_of(b, chain) if cut else b.block
     indices, chunk, lo, count = bind_segment(b, exp.space, (chain.chunks, chain.length), number)
     refs = {k: row_of(b, output(b, name), indices) for k, (name, _) in enumerate(s.outs)}
     bounds = lo, b.add(lo, count)
+    onwards = scan is None and goes_on(exp)
     scan = scan or (lambda b, bounds, refs, carry, _: scan_part(b, s, bounds, refs, carry))
     if not cut:
         scan(b, bounds, refs, (), chunk)
         return h.finish(b, s.base)
     link = link_of(b, chain, number, chunk)
     carry = carry_of(b, exp, link, lambda: reduced(h, b, exp, indices, (lo, count)))
-    total = scan(b, bounds, refs, carry, chunk)
-    hand_on(b, exp, link, carry, total)
+    if onwards:
+        hand_on(b, exp, link, (), scan_part(b, s, bounds, refs, (), carry))
+    else:
+        hand_on(b, exp, link, carry, scan(b, bounds, refs, carry, chunk))
     return h.finish(b, s.base)
 
 
@@ -197,6 +201,11 @@ def reduced(
     types = [Type(t.prim, ()) for s in exp.scans for t in s.op.ret]
     red = core.SegRed(exp.level, exp.space, reds, body, exp.ret[:ns], None)
     return tuple(scalar(v) for v in segment_screma(b, h.names, red, *part, [], indices, types))
+
+
+def goes_on(exp: core.SegScan) -> bool:
+    """Whether the scan of a chunk begins with what precedes it: nothing is rounded, so that any order does."""
+    return all(is_exact(scan.op) for scan in exp.scans)
 
 
 def is_exact(op: Lambda) -> bool:
@@ -270,9 +279,9 @@ def carry_of(
 
 
 def hand_on(b: Builder, exp: core.SegScan, link: Link, carry: tuple[Operand, ...], own: tuple[Operand, ...]) -> None:
-    """A block that is alone publishes its total here; it has ended."""
+    """A block that is alone publishes its total here; it has ended. Without a carry its own is that already."""
     with b.nested() as stms:
-        publish(b, link, combined(b, exp, carry, own))
+        publish(b, link, combined(b, exp, carry, own) if carry else own)
     b.emit(kir.KIf(b.op(Op.AND, Prim.BOOL, link.behind, link.alone), tuple(stms), ()))
     end = kir.Atomic(Op.ADD, Prim.I64, link.counters, ONE, ONE, b.fresh("ended", Prim.I64))
     b.emit(kir.KIf(link.cut, (end,), ()))

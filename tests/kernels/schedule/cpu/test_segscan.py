@@ -33,6 +33,12 @@ entry bytes [n] (xs: [n]i8): [n]i8 = scan (+) 0 xs
 """
 
 
+AVERAGES = """
+entry main [n] (as: [n]f64) (bs: [n]f64): ([n]f64, [n]f64) =
+  unzip (scan (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (zip as bs))
+"""
+
+
 @pytest.fixture(scope="module")
 def sums() -> soac.Program:
     return soac.compile(SUMS)
@@ -141,3 +147,50 @@ def test_scans_of_columns_are_stored_where_they_are_wanted() -> None:
     host = compiled_turned().compiled.host
     copied = {fun.entry.name for fun in host.functions if any(isinstance(s.exp, Copy) for s in statements(fun.body))}
     assert copied.isdisjoint({"middle", "copied"})
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_floats_are_combined_in_order(threads: int) -> None:
+    random = np.random.default_rng(4)
+    factors, xs = 0.9 + 0.1 * random.random(2 * CHUNK + 5), random.random(2 * CHUNK + 5)
+    wanted, x = [], 0.0
+    for a, b in zip(factors.tolist(), xs.tolist(), strict=True):
+        x = a * x + b
+        wanted.append(x)
+    assert np.allclose(soac.compile(AVERAGES).call("main", [factors, xs], threads=threads)[1], wanted)
+
+
+NUMBERS = """
+def digits (f, x: i64, p: i64) (g, y, q) = (f || g, if g then y else x * q + y, if g then q else p * q)
+def scanned [n] (text: [n]u8): [n]i64 =
+  let (_, x, _) = unzip3 (scan digits (false, 0, 1)
+                               (map (\\c -> if c < 10 then (false, i64.u8 c, 10) else (true, 0, 1)) text))
+  in x
+entry numbers [n] (text: [n]u8): [n]i64 = scanned text
+entry ends [n] (text: [n]u8): []i64 = map (.1) (filter (.0) (zip (map (> 9) (rotate 1 text)) (scanned text)))
+entry hashes [n] (text: [n]u8): [n]u64 =
+  let (_, h) = unzip (scan (\\(p, h) (q, g) -> (p * q, h * q + g)) (1, 0) (map (\\c -> (31, u64.u8 c)) text))
+  in h
+entry powers [n] (xs: [n]i64): [n]i64 = scan (\\x y -> x * y % 1009) 1 xs
+"""
+
+
+@pytest.mark.parametrize("threads", THREADS)
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 33, 1000, 3 * CHUNK + 1])
+def test_products_of_64_bits_are_scanned_one_by_one(n: int, threads: int) -> None:
+    """Numbers in a text, hashes of its beginnings, powers: what a loop gives, in chunks that go on from each other."""
+    random = np.random.default_rng(n)
+    text, xs = random.integers(0, 12, n).astype(np.uint8), random.integers(1, 1009, n)
+    numbers, hashes, powers, x, h, p = [], [], [], 0, 0, 1
+    for c, y in zip(text.tolist(), xs.tolist(), strict=True):
+        x, h, p = 10 * x + c if c < 10 else 0, (31 * h + c) % (1 << 64), p * y % 1009
+        x = (x + (1 << 63)) % (1 << 64) - (1 << 63)
+        numbers.append(x)
+        hashes.append(h)
+        powers.append(p)
+    program = soac.compile(NUMBERS)
+    wanted = {"numbers": numbers, "hashes": hashes, "powers": powers}
+    for name, args in {"numbers": text, "hashes": text, "powers": xs}.items():
+        assert program.call(name, [args], threads=threads)[0].tolist() == wanted[name], name
+    ends = [x for x, behind in zip(numbers, np.roll(text, -1).tolist(), strict=True) if behind > 9]
+    assert program.call("ends", [text], threads=threads)[0].tolist() == ends
