@@ -215,7 +215,7 @@ def _apart(number: Atom, made: Mapping[Name, Stm]) -> tuple[Name | None, int]:
 
 def _alone(one: Filter, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Filter | None:
     """The filter with what others read of its scan; None where they read what is scanned or the memory, or where its
-    scatter reads what is not there when the scan runs."""
+    scatter reads what is not there when the scan runs, as what is scanned elsewhere or in a branch."""
     scanned, mapped = names_of(one.scan)
     own = (one.scan, one.total, one.scatter, *one.scratch)
     free = {name for stm in stms if not any(stm is s for s in own) for name in free_in_stm(stm)}
@@ -224,7 +224,10 @@ def _alone(one: Filter, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Filt
     between = {p.name for stm in stms[start + 1 : end] for p in stm.pat}
     if not free.isdisjoint((*scanned, *(p.name for s in one.scratch for p in s.pat))):
         return None
-    if not between.isdisjoint(free_in_body(values_of(one))):
+    values = values_of(one)
+    if not between.isdisjoint(free_in_body(values)):
+        return None
+    if any(isinstance(stm.exp, Index) and stm.exp.array in scanned for stm in all_stms(values)):
         return None
     return replace(one, read=tuple(k for k, name in enumerate(mapped, start=len(scanned)) if name in free))
 
