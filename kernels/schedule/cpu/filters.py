@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import accumulate
 
 from ....ir import core
 from ....ir.core import Body, Convert, Fix, If, Index, PrimOp, Stm
@@ -57,15 +58,16 @@ def _scans_apart(names: Names, stm: Stm, keeps: Mapping[Name, Name]) -> tuple[St
             pass
         case _:
             return (stm,)
-    if any(len(scan.neutral) != 1 for scan in scans) or not all(map(is_cheap, all_stms(body))):
+    if not all(map(is_cheap, all_stms(body))):
         return (stm,)
+    *starts, end = accumulate((len(scan.neutral) for scan in scans), initial=0)
     left, groups = [*range(len(stm.pat))], list[list[int]]()
-    for k in range(len(scans)):
-        kept = [j for j in left if j >= len(scans) and stm.pat[j].name == keeps.get(stm.pat[k].name)]
+    for k in starts:
+        kept = [j for j in left if j >= end and stm.pat[j].name == keeps.get(stm.pat[k].name)]
         if kept:
             groups.append([k, *kept])
             left = [j for j in left if j not in groups[-1]]
-    if groups and left and left[0] >= len(scans):
+    if groups and left and left[0] >= end:
         groups[0] += left
     elif left:
         groups.append(left)
@@ -75,7 +77,8 @@ def _scans_apart(names: Names, stm: Stm, keeps: Mapping[Name, Name]) -> tuple[St
     for group in groups:
         results = tuple(body.result[k] for k in group)
         own = Body(tuple(needed(body, [a.name for a in results if isinstance(a, Var)], ())), results)
-        its_scans, types = tuple(scans[k] for k in group if k < len(scans)), tuple(ret[k] for k in group)
+        its_scans = tuple(scan for scan, k in zip(scans, starts, strict=True) if k in group)
+        types = tuple(ret[k] for k in group)
         exp = replace(stm.exp, scans=its_scans, body=own, ret=types)
         made.append(replace(stm, pat=tuple(stm.pat[k] for k in group), exp=rename_exp(exp, names)))
     return tuple(made)

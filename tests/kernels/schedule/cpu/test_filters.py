@@ -62,6 +62,10 @@ entry recurrences [n] (xs: [n]i32): ([]i64, []i32, [n]bool) =
   let scanned = scan op (0, 1) (map (\\x -> if x > -3 then (i64.i32 x, 3) else (0, 0)) xs)
   let (ys, _, zs) = unzip3 (filter (\\(_, x, _) -> x > 2) (zip3 (map (.0) scanned) xs xs))
   in (ys, zs, map (> 2) xs)
+entry looked_up [n] (xs: [n]i32): ([]i32, [n]bool) =
+  let op (f, x) (g, y) = (f || g, if g then y else x + y)
+  let sums = scan op (false, 0) (map (\\x -> (x < 0, x)) xs)
+  in (map (\\i -> sums[i].1) (filter (\\i -> xs[i] > 2) (iota n)), map (> 2) xs)
 """
 SIZES = (0, 1, 2, 15, 16, 17, 63, 100, 1001, 65536, 65537, 200_000)
 
@@ -91,6 +95,15 @@ def recurrence(xs: np.ndarray) -> np.ndarray:
     return np.array(found, np.uint64).astype(np.int64)
 
 
+def sums_of_segments(xs: np.ndarray) -> np.ndarray:
+    """Sums that begin anew at what is negative."""
+    total, found = 0, []
+    for x in xs.tolist():
+        total = x if x < 0 else total + x
+        found.append(total)
+    return np.array(found, np.int32)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("n", SIZES)
 def test_what_is_kept(program: soac.Program, n: int, threads: int) -> None:
@@ -110,6 +123,7 @@ def test_what_is_kept(program: soac.Program, n: int, threads: int) -> None:
         "sums": [np.cumsum(xs, dtype=np.int32)[xs > 0]],
         "sums_and_all": [np.cumsum(xs, dtype=np.int32)[xs > 0], np.cumsum(xs, dtype=np.int32)],
         "of_segments": segments(xs), "recurrences": [recurrence(xs)[xs > 2], xs[xs > 2], xs > 2],
+        "looked_up": [sums_of_segments(xs)[xs > 2], xs > 2],
         "updated": [np.append([7], kept[1:]).astype(np.int32)] if len(kept) else [kept],
     }  # fmt: skip
     types = {"bytes": np.int8, "shorts": np.int16, "halves": np.float16, "doubles": np.float64, "places": np.float32}
@@ -134,6 +148,11 @@ def test_what_is_kept(program: soac.Program, n: int, threads: int) -> None:
         ("filter (> 0) (map (+ xs[0]) (0i32..<300))", True),
         ("map (.0) (filter (\\(s, x) -> x > 0) (zip (scan (+) 0 xs) xs))", True),
         ("map (.0) (filter (.1) (zip xs (map bool.i32 (reverse xs))))", True),
+        (
+            "let s = scan (\\(f, x) (g, y) -> (f || g, if g then y else x + y)) (false, 0) (map (\\x -> (x < 0, x)) xs)"
+            " let is = filter (\\i -> xs[i] > 2) (iota n) in map (\\i -> s[i].1) is ++ map i32.i64 is",
+            True,
+        ),
         ("let cs = scan (+) 0 (map (\\x -> i64.bool (x > 0)) xs) in map i32.i64 cs", False),
         ("scatter (copy xs) (map i64.i32 xs) xs", False),
         ("(partition (> 0) xs).0", False),
