@@ -154,8 +154,10 @@ def _under_mask(e: Lanes, mask: Mask, body: tuple[KStm, ...], run: Run) -> None:
     some, end = code.fresh("some"), code.fresh("none")
     code.branch(any_lane(e, mask), some, end)
     code.label(some)
+    outside, e.branched = e.branched, True
     with e.masked(mask):
         run(e, body)
+    e.branched = outside
     code.jump(end)
     code.label(end)
 

@@ -1,9 +1,9 @@
 """Gathers and scatters.
 
 Few machines have instructions for them under a mask, and for elements of less than 32 bits none has; LLVM writes these
-out with a branch for each lane, which takes longer than its access, unless masks follow a pattern, as they do for what
-is of the thread. There lanes that are off gather the first element of an array, and scatter to a spare one. Narrow
-elements that an array holds are gathered by a function with a load for each lane, in whose place
+out with a branch for each lane, which takes longer than its access unless masks follow a pattern, as those of loops do,
+which lanes leave once. There lanes that are off gather the first element of an array, and scatter to a spare one.
+Narrow elements that an array holds are gathered by a function with a load for each lane, in whose place
 `runtime/narrow_gathers.py` puts what a processor has.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ...ir.types import Prim
 from ..llvm.text import Code, Module, mangled, memory_type, vector
-from .values import ALL_ON, Lanes, LaneValue, Mask, chosen, full_mask, vectors
+from .values import ALL_ON, Lanes, LaneValue, Mask, full_mask, vectors
 
 GATHERED = 4
 """Bytes of the smallest elements for which machines have gathers and scatters."""
@@ -22,10 +22,10 @@ NARROW = "soac.narrow."
 def gathered_indices(e: Lanes, prim: Prim, index: LaneValue) -> tuple[tuple[str, ...], Mask]:
     """Indices and masks of gathers of one array. Lanes that are off may have 0: as no code runs with all lanes off, the
     array has an element."""
-    if e.mask is None or _has_instruction(e, prim):
+    if e.mask is None or _has_masks(e, prim):
         return vectors(e, index), full_mask(e)
-    zeros = (e.vec.const(Prim.I64, 0),) * e.unroll
-    return chosen(e, e.mask, Prim.I64, vectors(e, index), zeros), (ALL_ON,) * e.unroll
+    pairs = zip(vectors(e, index), e.mask, strict=True)
+    return tuple(_on(e, prim, m, e.vec.raw("i64"), x, "zeroinitializer") for x, m in pairs), (ALL_ON,) * e.unroll
 
 
 def gather(e: Lanes, prim: Prim, pointers: str, mask: str) -> str:
@@ -49,8 +49,8 @@ def scatter(e: Lanes, prim: Prim, pointers: str, value: str, mask: str) -> None:
 
 
 def scatter_to_array(e: Lanes, prim: Prim, pointers: str, value: str, mask: str) -> None:
-    """As `scatter`; what is of the thread alone has masks that follow a pattern."""
-    pointers, mask = (pointers, mask) if _has_instruction(e, prim) else _everywhere(e, prim, pointers, mask)
+    """As `scatter`, for what is not of the thread alone, whose masks mostly follow a pattern."""
+    pointers, mask = (pointers, mask) if _has_masks(e, prim) else _everywhere(e, prim, pointers, mask)
     scatter(e, prim, pointers, value, mask)
 
 
@@ -60,12 +60,27 @@ def _everywhere(e: Lanes, prim: Prim, pointers: str, mask: str) -> tuple[str, st
         return pointers, mask
     ptrs, element, spare = e.vec.raw("ptr"), memory_type(prim), e.code.slot(memory_type(prim))
     e.code.do(f"store {element} zeroinitializer, ptr {spare}")
-    spares = e.code.splat("ptr", e.width, spare)
-    return e.code.op(f"select {e.vec.raw('i1')} {mask}, {ptrs} {pointers}, {ptrs} {spares}"), ALL_ON
+    return _on(e, prim, mask, ptrs, pointers, e.code.splat("ptr", e.width, spare)), ALL_ON
 
 
-def _has_instruction(e: Lanes, prim: Prim) -> bool:
-    return e.masks and prim.bytes >= GATHERED
+def _on(e: Lanes, prim: Prim, mask: str, t: str, x: str, otherwise: str) -> str:
+    """`x` in the lanes that are on. Of the few lanes of wide elements mostly all are, and then nothing waits for the
+    mask."""
+    code, bits, flags = e.code, f"i{e.width}", e.vec.raw("i1")
+    choice = f"select {flags} {mask}, {t} {x}, {t} {otherwise}"
+    if prim.bytes < GATHERED:
+        return code.op(choice)
+    slot, off, on = code.slot(t), code.fresh("off"), code.fresh("on")
+    code.do(f"store {t} {x}, ptr {slot}")
+    with code.rarely(code.op(f"icmp ne {bits} {code.op(f'bitcast {flags} {mask} to {bits}')}, -1"), off, on):
+        code.do(f"store {t} {code.op(choice)}, ptr {slot}")
+        code.jump(on)
+    return code.op(f"load {t}, ptr {slot}")
+
+
+def _has_masks(e: Lanes, prim: Prim) -> bool:
+    """Whether masks are instructions, or branches that follow a pattern."""
+    return prim.bytes >= GATHERED and (e.masks or not e.branched)
 
 
 def narrow_gather(module: Module, bits: int, width: int) -> str:

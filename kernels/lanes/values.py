@@ -127,7 +127,8 @@ class Place:
 @dataclass(slots=True)
 class Lanes:
     """The emitter of one kernel: where code goes, how many lanes there are at this point, which are on; `masks`: stores
-    under a mask take no longer than others; `alone`: threads run one by one, in scalar code; `ahead`: the
+    under a mask take no longer than others; `branched`: in a branch that lanes take or not; `alone`: threads run one by
+    one, in scalar code; `ahead`: the
     indices of loads that are fetched ahead, and by how many bytes (`prefetch.py`); `beside`: for lists of statements
     the loads near other ones (`neighbours.py`); `streams`: the arrays whose whole vectors are written past the caches
     (`passes/nontemporal_stores.py`), `streamed`: has one been; `in_place`: those that are read and written;
@@ -145,6 +146,7 @@ class Lanes:
     peeled: bool
     masks: bool = True
     mask: Mask | None = None
+    branched: bool = False
     in_threads: bool = False
     alone: bool = False
     ahead: Mapping[str, int] = field(default_factory=dict[str, int])
