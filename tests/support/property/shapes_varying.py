@@ -41,9 +41,7 @@ def nothing(b: Block) -> None:
 
 
 def with_flat_scan(b: Block) -> None:
-    m = b.maker
-    reds = (scalar_operator(b),) if m.chance(40) else ()
-    operate(b, varying_array(b), (number(b),), (scalar_operator(b),), reds, m.number(2))
+    operate(b, varying_array(b), (number(b),), scans=(scalar_operator(b),), mapped=b.maker.number(2))
 
 
 def with_flat_reduction(b: Block) -> None:
