@@ -155,8 +155,11 @@ def _slice_forward(
 
 def _is_window(st: Stage, dim: Slice, size: Atom) -> bool:
     """`xs[i:i + w]`: the width and the size are known further out than the start, which is compared with what they
-    leave. Where 0 <= w and 0 <= i <= n - w nothing wraps around."""
+    leave. Where 0 <= w and 0 <= i <= n - w nothing wraps around. Not of a multiple of an index, for which kernels would
+    be cut."""
     if not isinstance(dim.start, Var) or not isinstance(dim.count, Var):
+        return False
+    if any(len(tags) > 1 or (tags and factor != 1) for tags, factor in st.form_of.get(dim.start.name.tag, ())):
         return False
     moves = st.home[dim.start.name.tag]
     return not st.is_local(dim.count, moves) and not st.is_local(size, moves)
