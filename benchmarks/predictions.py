@@ -26,7 +26,7 @@ from soac.kernels.devices.cpu.executable import CpuDevice, Executable
 from soac.kernels.devices.cpu.kernel_code import KernelCode
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, resources
 from soac.kernels.devices.cuda.ptxas_report import Resources
-from soac.kernels.devices.device import Scalar
+from soac.kernels.devices.device import KernelCall
 from soac.kernels.devices.host_runner import compile_host
 from soac.kernels.kernel_ir.nodes import Kernel
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
@@ -63,20 +63,12 @@ class Counting(CpuDevice):
         self.copied += 2 * array.nbytes
         return self.pool.array(array.shape, array.dtype)
 
-    def launch(
-        self,
-        kernel: str,
-        blocks: int,
-        arrays: list[np.ndarray],
-        scalars: list[Scalar],
-        work: float,
-        sizes: Sequence[int],
-    ) -> None:
-        key = (kernel, blocks, *scalars)
+    def launch(self, launch: KernelCall) -> None:
+        key = (launch.kernel, launch.blocks, *launch.scalars)
         if key not in self.known:
-            sites = predict(self.counted[kernel], scalars, blocks, THREADS, sample=SAMPLE)
+            sites = predict(self.counted[launch.kernel], launch.scalars, launch.blocks, THREADS, sample=SAMPLE)
             self.known[key] = SECTOR * global_sectors(sites)
-        self.found.append(Launched(kernel, blocks, self.known[key]))
+        self.found.append(Launched(launch.kernel, launch.blocks, self.known[key]))
 
 
 @dataclass(frozen=True, slots=True)

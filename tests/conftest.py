@@ -49,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Compiled kernels are kept between runs in `.cache`, those of a run in CI in a directory of its own; all unless
     SOAC_CACHE_DIR names one. No kernel has quick code first, but where a test says otherwise."""
     os.environ.setdefault("SOAC_EFFORT", "full")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process that a test begins would compile all modules
     if "SOAC_CACHE_DIR" in os.environ:
         return
     if "CI" in os.environ:

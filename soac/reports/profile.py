@@ -54,7 +54,7 @@ class Watched:
             return result
         finally:
             is_kernel = name == "launch"
-            self.spans.append(Span(args[0] if is_kernel else name, is_kernel, start, time.perf_counter()))
+            self.spans.append(Span(args[0].kernel if is_kernel else name, is_kernel, start, time.perf_counter()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -473,9 +473,10 @@ def test_empty_segments_of_a_scan_beside_reductions_have_their_neutral_elements(
           entry "main" sizes 1 ("ys": "[n]i64" 1) : ("[n](i64, i64, i64)" (0, 1, 2)) = {
           let (a_6: [n_1]i64, b_7: [n_1]i64, c_8: [n_1]i64) = map n_1 (ys_2) \(y_9: i64) : (i64, i64, i64) -> {
             let (is_10: [y_9]i64) = iota_i64 y_9 from 0i64 by 1i64
-            let (zs_11: [y_9]i64, p_12: i64, q_13: i64) = scanomap y_9 (is_10)
-              \(i_14: i64) : (i64, i64, i64) -> { let (j_15: i64) = add_i64 i_14 2i64 in (i_14, i_14, j_15) }
-              scan (0i64) \(x_16: i64, z_17: i64) : (i64) -> { let (s_18: i64) = add_i64 x_16 z_17 in (s_18) }
+            let (zs_11: [y_9]i64) = scan y_9 (i_14: i64 <- is_10) (0i64)
+              \(x_16: i64, z_17: i64) : (i64) -> { let (s_18: i64) = add_i64 x_16 z_17 in (s_18) }
+            let (p_12: i64, q_13: i64) = redomap y_9 (is_10)
+              \(i_34: i64) : (i64, i64) -> { let (j_15: i64) = add_i64 i_34 2i64 in (i_34, j_15) }
               reduce (0i64, 1i64) \(e_19: i64, f_20: i64, g_21: i64, h_22: i64) : (i64, i64) -> {
                 let (s_23: i64) = add_i64 e_19 g_21 let (m_24: i64) = mul_i64 f_20 h_22 in (s_23, m_24) }
             let (t_25: i64) = reduce y_9 (v_26: i64 <- zs_11) (0i64)
