@@ -22,7 +22,7 @@ from tests.support.property.soak import REGRESS
 # All versions of a few programs take much longer than those of all others together: scripts/nightly has them.
 AT_NIGHT = 1.0
 """Seconds of all versions from which on CI runs the default versions alone."""
-WHOLLY_AT_NIGHT = 3.0
+WHOLLY_AT_NIGHT = 2.0
 """Seconds of all versions from which on CI runs none."""
 LEDGER = Path(__file__).parents[1] / "conformance" / "in_ci.txt"
 
