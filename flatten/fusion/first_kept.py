@@ -89,7 +89,7 @@ def read_first_kept(body: Body, names: Names, sharing: Sharing, outside: Mapping
     known = {**outside, **{p.name: stm for stm in body.stms for p in stm.pat}}
     for where, stm in enumerate(body.stms):
         found = filter_of(stm, known)
-        if found is None or any(map(sharing.consumed, (found.keeps, *found.exp.arrays))):
+        if found is None or not found.may_be_made_later(sharing):
             continue
         value, kept, size = _value(found), frozenset(p.name for p in stm.pat), size_of(found.exp.dests[0], known)
         rest = Body(body.stms[where + 1 :], body.result)

@@ -65,6 +65,10 @@ class Filter:
         assert isinstance(self.scatter.exp, Scatter)
         return self.scatter.exp
 
+    def may_be_made_later(self, sharing: Sharing) -> bool:
+        """Whether nothing that its elements are made of is ever overwritten."""
+        return not any(map(sharing.consumed, (self.keeps, *self.exp.arrays, *free_in_lambda(self.exp.map))))
+
 
 def filter_of(stm: Stm, known: Definitions) -> Filter | None:
     """The filter that a scatter is the last step of, if it is one: all that is kept, in order, and nothing else."""
@@ -211,7 +215,7 @@ def _users(body: Body, made: set[Name]) -> list[Stm] | None:
 def _without_filter(body: Body, stm: Stm, program: _Program) -> Body | None:
     """All that reads what a filter has kept reads what that was kept from, if all can."""
     found = filter_of(stm, program.known)
-    if found is None or any(map(program.sharing.consumed, (found.keeps, *found.exp.arrays))):
+    if found is None or not found.may_be_made_later(program.sharing):
         return None
     kept = {p.name for p in stm.pat}
     for user in body.stms:
@@ -468,8 +472,8 @@ def _reads_last(stm: Stm, scanned: set[Name], width: Atom, known: Definitions) -
 def _with_totals(stm: Stm, total: dict[Name, tuple[Var, Atom]], empty: frozenset[Atom]) -> Stm:
     """A statement with totals, which are neutral elements where there is nothing, as one of `empty` says."""
     match stm.exp:
-        case If(cond, Body((), (ne,)), Body((Stm(exp=Index(array, _)),))) if (
-            array in total and cond in empty and ne == total[array][1]
+        case If(cond, Body((), (ne,)), Body((Stm((last,), Index(array, _), ()),), (Var(name),))) if (
+            name == last.name and array in total and cond in empty and ne == total[array][1]
         ):
             return replace(stm, exp=core.Copied(total[array][0]))
         case Index(array, _) if array in total:
