@@ -35,7 +35,7 @@ from soac.testing.datasets import DataSet, arguments_of, data_sets, values_of
 from soac.versions import runs_of
 from tests.conformance.known import KNOWN
 
-AT_NIGHT = 0.5
+AT_NIGHT = 0.3
 """Seconds from which on a program is left to `scripts/nightly`."""
 pytestmark = pytest.mark.whole(below=AT_NIGHT)
 
