@@ -23,7 +23,7 @@ from ..ir.recursion import most_calls
 from ..ir.traverse import all_stms, free_in_stm
 from ..ir.types import Atom, Name, Names, Type, Var
 from ..ir.version_tree import comparisons
-from .host_ir.dead_code import without_unread_iotas
+from .host_ir.dead_code import without_unread
 from .host_ir.launch_parameters import Side
 from .host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostIf, HostLoop, HostProgram, HostStm, launches
 from .host_ir.parts_in_place import parts_in_place
@@ -71,14 +71,13 @@ def lower(
         h.wanted = None if wanted is None else wanted.sides
         h.mapped = schedules.mapped
         h.bind(fun.params)
-        stms = lower_stms(h, (*prog.consts, *fun.body.stms), fun.body.result)
-        body = without_unread_iotas(HostBody(stms, fun.body.result))
+        body = lower_body(h, Body((*prog.consts, *fun.body.stms), fun.body.result))
         callees = tuple([lower_callee(h, callee) for callee in called_by(prog, fun)])
         functions.append(HostFun(fun.entry, fun.params, fun.consumes, fun.results, body, callees))
         last = max(last, h.names.next)
     names = {launch.kernel for fun in functions for launch in launches(*fun.bodies)}
     program = HostProgram(tuple(functions), tuple(k for k in kernels.made if k.name in names))
-    return schedules.finished(parts_in_place(program, last_names := Names(last)), last_names)
+    return schedules.finished(parts_in_place(without_unread(program), last_names := Names(last)), last_names)
 
 
 def called_by(prog: core.Prog, fun: core.FunDef) -> Iterator[core.FunDef]:
@@ -98,9 +97,7 @@ def _calls(body: Body) -> Iterator[Name]:
 def lower_callee(h: HostBuilder, fun: core.FunDef) -> HostCallee:
     """A function as a part of the entry that calls it."""
     h.bind(fun.params)
-    stms = lower_stms(h, fun.body.stms, fun.body.result)
-    body = without_unread_iotas(HostBody(stms, fun.body.result))
-    return HostCallee(fun.name, fun.params, fun.results, body, most_calls(fun), fun.loc)
+    return HostCallee(fun.name, fun.params, fun.results, lower_body(h, fun.body), most_calls(fun), fun.loc)
 
 
 def lower_body(h: HostBuilder, body: Body) -> HostBody:
