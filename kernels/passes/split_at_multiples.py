@@ -1,4 +1,4 @@
-"""Thread loops whose index is divided, or wraps around: a piece for each quotient.
+"""Thread loops and scans whose index is divided, or wraps around: a piece for each quotient.
 
     threads i in lo..hi { .. (i + c) / m .. a[(i + c) % m] .. }
       ⟶  for q from (lo + c) / m to (hi - 1 + c) / m
@@ -13,7 +13,7 @@ might wrap.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from ...ir.ops import DIVISIONS, Op
@@ -24,7 +24,20 @@ from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.affine_code import PolyCode
 from ..kernel_ir.new_names import NewNames
-from ..kernel_ir.nodes import KConvert, Kernel, KIf, KLet, KOp, KStm, Operand, Threads
+from ..kernel_ir.nodes import (
+    Assign,
+    BlockScan,
+    Declare,
+    KConvert,
+    Kernel,
+    KIf,
+    KLet,
+    KOp,
+    KStm,
+    KVar,
+    Operand,
+    Threads,
+)
 from ..kernel_ir.traverse import Renamed, assigned, bound, bound_inside, defined, loaded_arrays, rewritten, statements
 from .hoist_invariants import divided
 from .peel_boundaries import MOST, is_plain
@@ -35,6 +48,8 @@ numbers); the least constant, since dividing by one is a multiplication; and the
 remainders are no matter of masks."""
 MOST_CUTS = 4
 """Divisions of other numbers in a loop, for which pieces nest."""
+LEAST_SCANNED = 32
+"""The least divisor for pieces of a scan, each of which ends with a part of a vector."""
 FAR = 1 << 61
 """Beyond every index: below it, sums of a few numbers do not wrap."""
 
@@ -43,6 +58,10 @@ REACHED = {Op.GE: 0, Op.GT: 1, Op.LT: 0, Op.LE: 1}
 TRUE, FALSE = Const(Prim.BOOL, True), Const(Prim.BOOL, False)
 
 Pair = tuple[Operand, Operand]
+Rule = Callable[[KStm], tuple[KStm, ...] | None]
+"""What a statement of a body becomes in a piece; None: what it is, with the statements inside rewritten."""
+Piece = Callable[[Operand, Operand, Rule], list[KStm]]
+"""The piece between two bounds."""
 
 
 def split_at_multiples(kernel: Kernel) -> Kernel:
@@ -82,11 +101,21 @@ class LoopSplitter:
         """What a statement becomes; None: what it is, with the statements inside rewritten."""
         if isinstance(stm, KLet):
             self.values.note(stm)
-        return self.loop(stm) if isinstance(stm, Threads) else None
+        match stm:
+            case Threads():
+                return self.loop(stm)
+            case BlockScan():
+                return self.scan(stm)
+            case _:
+                return None
 
     def loop(self, stm: Threads) -> tuple[KStm, ...]:
         """What a loop over threads becomes."""
         raise NotImplementedError
+
+    def scan(self, stm: BlockScan) -> tuple[KStm, ...] | None:
+        """What a scan becomes."""
+        return None
 
     def all_hold(self, code: PolyCode, within: Iterable[tuple[Operand, Operand]], good: Operand) -> Operand:
         """Whether `good` holds, and x <= y for all of these."""
@@ -103,19 +132,42 @@ class _Splitter(LoopSplitter):
 
     def loop(self, stm: Threads) -> tuple[KStm, ...]:
         """The loop in pieces, or as it is."""
-        if stm.index.prim is not Prim.I64 or not is_plain(stm.body) or sum(1 for _ in statements(stm.body)) > MOST:
-            return (stm,)
-        found = self.cuts(stm)
-        cuts = tuple(dict.fromkeys(found.values()))
-        if not cuts or len(cuts) > MOST_CUTS:
-            return (stm,)
-        code = PolyCode(self.prims, self.new.name)
-        shifts = [code.value(cut.shift) for cut in cuts]
-        good = self.guard(code, stm, cuts, shifts)
-        pieces = _Pieces(self, stm, found, cuts, tuple(shifts)).nest(0, stm.lo, stm.hi, ())
-        return (*code.out, KIf(good, tuple(pieces), (stm,)))
 
-    def cuts(self, stm: Threads) -> Cuts:
+        def piece(lo: Operand, hi: Operand, rule: Rule) -> list[KStm]:
+            return [replace(stm, lo=lo, hi=hi, body=rewritten(stm.body, rule))]
+
+        return tuple(self.pieces(stm, self.cuts(stm), piece)) or (stm,)
+
+    def scan(self, stm: BlockScan) -> tuple[KStm, ...] | None:
+        """The scan in pieces, each from the total so far, or as it is."""
+        divided = {name: cut for name, cut in self.cuts(stm).items() if cut.late is None}
+        if not divided or not is_plain(stm.after) or any(x.prim.is_float for x in stm.op.left):
+            return None
+        totals = [self.new.name("sofar", x.prim) for x in stm.carry_out]
+
+        def piece(lo: Operand, hi: Operand, rule: Rule) -> list[KStm]:
+            before, behind = ([self.new.name("total", x.prim) for x in totals] for _ in range(2))
+            bounds, body = {"lo": lo, "hi": hi}, rewritten(stm.body, rule)
+            part = replace(stm, **bounds, body=body, carry=tuple(before), carry_out=tuple(behind))
+            return [*map(copied, before, totals), part, *map(Assign, totals, behind)]
+
+        pieces = self.pieces(stm, divided, piece)
+        return (*map(Declare, totals, stm.carry), *pieces, *map(copied, stm.carry_out, totals)) if pieces else None
+
+    def pieces(self, stm: Threads | BlockScan, found: Cuts, piece: Piece) -> list[KStm]:
+        """The pieces where what is found cuts a loop, which is else as it was; none where that cuts it nowhere."""
+        cuts, code = tuple(dict.fromkeys(found.values())), PolyCode(self.prims, self.new.name)
+        if not cuts or len(cuts) > MOST_CUTS:
+            return []
+        shifts = tuple(code.value(cut.shift) for cut in cuts)
+        good = self.guard(code, stm, cuts, shifts)
+        pieces = _Pieces(self, found, cuts, shifts, piece).nest(0, stm.lo, stm.hi, ())
+        return [*code.out, KIf(good, tuple(pieces), tuple(piece(stm.lo, stm.hi, lambda _: None)))]
+
+    def cuts(self, stm: Threads | BlockScan) -> Cuts:
+        """What cuts a loop by the names of what it decides."""
+        if stm.index.prim is not Prim.I64 or not is_plain(stm.body) or sum(1 for _ in statements(stm.body)) > MOST:
+            return {}
         inside = defined(stm.body) | {stm.index.name} | self.mutable
         values = self.values.copy()
         found: Cuts = {}
@@ -140,15 +192,18 @@ class _Splitter(LoopSplitter):
                 values.note(one)
         return found
 
-    def guard(self, code: PolyCode, stm: Threads, cuts: Iterable[_Cut], shifts: Iterable[Operand]) -> Operand:
+    def guard(
+        self, code: PolyCode, stm: Threads | BlockScan, cuts: Iterable[_Cut], shifts: Iterable[Operand]
+    ) -> Operand:
         """Whether nothing wraps, divisors are long, and what is truncated is not negative."""
         good: Operand = TRUE
+        shortest = LEAST if isinstance(stm, Threads) else LEAST_SCANNED
         last = code.let(Op.SUB, stm.hi, i64(1))
         for cut, shift in zip(cuts, shifts, strict=True):
             low, high = code.let(Op.ADD, stm.lo, shift), code.let(Op.ADD, last, shift)
             least = 0 if cut.signed else -FAR
             within = [(low, high), (i64(least), low), (high, i64(FAR)), (cut.by, i64(FAR))]
-            within.append((i64(-FAR if cut.late is not None else LEAST), cut.by))
+            within.append((i64(-FAR if cut.late is not None else shortest), cut.by))
             if cut.long:
                 place = code.let(Op.SUB, cut.by, shift)
                 within.append((code.let(Op.ADD, stm.lo, i64(LEAST)), place))
@@ -159,21 +214,20 @@ class _Splitter(LoopSplitter):
 
 @dataclass(frozen=True, slots=True)
 class _Pieces:
-    """The pieces of a loop under construction."""
+    """The pieces of a loop under construction; `piece`: one of them."""
 
     names: _Splitter
-    stm: Threads
     found: Cuts
     cuts: tuple[_Cut, ...]
     shifts: tuple[Operand, ...]
+    piece: Piece
 
     def nest(self, k: int, lo: Operand, hi: Operand, known: tuple[Pair, ...]) -> list[KStm]:
         """The loop from `lo` to `hi` in the pieces of the cuts from number k on; `known`: of each cut before, the
         quotient and its multiple, or whether the bound is reached."""
         if k == len(self.cuts):
             by_cut, decided = dict(zip(self.cuts, known, strict=True)), dict[Operand, bool]()
-            body = rewritten(self.stm.body, lambda one: self.simpler(one, by_cut, decided))
-            return [replace(self.stm, lo=lo, hi=hi, body=body)]
+            return self.piece(lo, hi, lambda one: self.simpler(one, by_cut, decided))
         cut, shift = self.cuts[k], self.shifts[k]
         before = PolyCode(self.names.prims, self.names.new.name)
         if cut.long:
@@ -227,6 +281,11 @@ class _Pieces:
                 return (KLet(var, KConvert(Prim.BOOL, Prim.BOOL, first)),)
             case _:
                 return (KLet(var, KOp(Op.NOT, Prim.BOOL, (first,))),)
+
+
+def copied(var: KVar, value: KVar) -> KLet:
+    """A variable for the value that another one has now."""
+    return KLet(var, KConvert(var.prim, var.prim, value))
 
 
 def is_wide(op: Op, by: Operand) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from random import Random
 
 import numpy as np
 from hypothesis import given
@@ -86,4 +87,34 @@ def dividing() -> Executable:
     compiled = compile_core(compile_text("\n".join(lines), "divided.soac"), Mode.FULL, CPU)
     cut = sum(split_at_multiples(kernel) != kernel for kernel in compiled.host.kernels)
     assert cut == sum(m >= 16 for m in known) + 1  # what is less and known needs no pieces
+    return Executable.build(compiled.host, compiled.flat.functions)
+
+
+SCANNED = """
+entry sums [k] (m: i64) (xs: [k]i32): [k]i64 = scan (+) 0 (map (\\p -> i64.i32 xs[p] * (p % m) + (p + 5) / m) (iota k))
+entry places [k] (m: i64) (xs: [k]i32): ([]i64, []i64) =
+  unzip (filter (\\(i, j) -> xs[i * m + j] > i32.i64 j) (map (\\p -> (p / m, p % m)) (iota k)))
+entry floats [k] (m: i64) (xs: [k]i32): [k]f64 = scan (+) 0 (map (\\p -> f64.i32 xs[p] + f64.i64 (p / m)) (iota k))
+"""
+
+
+@given(st.sampled_from((1, 7, 31, 32, 33, 100)), st.integers(0, 300), st.randoms())
+def test_scans_of_divided_places(m: int, k: int, random: Random) -> None:
+    """Each piece goes on with what was before it."""
+    xs, p = np.array([random.randrange(m + 1) for _ in range(k)], np.int32), np.arange(k)
+    np.testing.assert_array_equal(
+        scanning().run("sums", (np.int64(m), xs))[0][0], np.cumsum(xs * (p % m) + (p + 5) // m)
+    )
+    np.testing.assert_array_equal(scanning().run("floats", (np.int64(m), xs))[0][0], np.cumsum(xs + p // m))
+    kept = p[xs > p % m]
+    rows, columns = scanning().run("places", (np.int64(m), xs))[0]
+    np.testing.assert_array_equal(rows, kept // m)
+    np.testing.assert_array_equal(columns, kept % m)
+
+
+@cache
+def scanning() -> Executable:
+    compiled = compile_core(compile_text(SCANNED, "scans.soac"), Mode.FULL, CPU)
+    changed = {kernel.name for kernel in compiled.host.kernels if split_at_multiples(kernel) != kernel}
+    assert {name.split("_")[0] for name in changed} == {"sums", "places"}
     return Executable.build(compiled.host, compiled.flat.functions)
