@@ -20,6 +20,7 @@ from ...ir.core import (
     Prog,
     Rearrange,
     Reshape,
+    Scatter,
     Screma,
     Soac,
     Stm,
@@ -30,6 +31,7 @@ from ..aliasing.classes import sharing_in
 from ..simplify.dead_code import remove_dead
 from ..simplify.driver import simplify
 from ..simplify.soacs import read_once
+from .divided_rows import map_of_places
 from .first_kept import any_of_count, read_first_kept
 from .flat_rows import reduce_rows
 from .gather import fuse_gather
@@ -134,6 +136,7 @@ def _swallow_all(node: Node, scope: Scope) -> Node:
     while (
         fused := _with_producer(node, scope)
         or _with_ends(node, scope)
+        or _with_places(node, scope)
         or _with_gathered(node, scope)
         or _with_neighbour(node, scope)
         or _with_late_rows(node, scope)
@@ -178,6 +181,37 @@ def _with_ends(node: Node, scope: Scope) -> Node | None:
             scope.context.fired.append(map_with_ends.__name__)
             return fused
         scope.replace(number, read)
+    return None
+
+
+def _with_places(node: Node, scope: Scope) -> Node | None:
+    """The scan or scatter with a reshaped matrix that it reads."""
+    soac = node.stm.exp
+    if not isinstance(soac, Scatter) and not (isinstance(soac, Screma) and soac.scans):
+        return None
+    for array in dict.fromkeys(soac.arrays):
+        match scope.maker_of(array):
+            case (number, Node(Stm(exp=Reshape((_,), source))) as view) if (
+                maker := scope.maker_of(source)
+            ) is not None:
+                pass
+            case _:
+                continue
+        if is_opaque(maker[1].stm) or not may_move(*maker, view, [], scope):
+            continue
+        users = [k for k in scope.users[source] if scope.nodes[k] is not None]
+        alone = users == [number] and scope.waiting[source] == 0 and source not in scope.results
+        found = map_of_places(view.stm, maker[1].stm, alone, scope.context)
+        if found is None:
+            continue
+        iota, made = found
+        scope.replace(number, node_of(made))
+        fused = _swallow(number, node_of(made), node, VERTICAL, scope)
+        if fused is not None:
+            scope.append(node_of(iota))
+            scope.context.fired.append(map_of_places.__name__)
+            return fused
+        scope.replace(number, view)
     return None
 
 

@@ -112,7 +112,7 @@ def test_rule_fires_and_keeps_the_meaning(one: Described) -> None:
 
 
 def test_fusion_rules_are_there() -> None:
-    files = ("rules.py", "loops.py", "gather.py", "kept.py", "late_rows.py", "parts.py", "sink.py")
+    files = ("rules.py", "loops.py", "gather.py", "kept.py", "late_rows.py", "parts.py", "divided_rows.py", "sink.py")
     code = "".join((ROOT / "flatten" / "fusion" / file).read_text(encoding="utf-8") for file in files)
     rows = re.findall(r"^\| (F-\w+) \| `(.*?)` \| `(\w+)` \| (.*) \|$", TEXT, re.MULTILINE)
     assert sorted(row[0] for row in rows) == sorted(re.findall(r"\[(F-\w+)\]", code))
