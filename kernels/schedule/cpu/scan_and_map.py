@@ -4,8 +4,8 @@ r"""A scan and the map that reads it, in one pass: the map is computed where the
 
     ⟶   zs = chain of chunks, or rows as they lie { scan ⊕ (threads j { e }), then zs[i, j] := .. }
 
-What nothing else reads of the scan is not stored. For maps of cheap code that cannot fail, and that read the scan at
-their own point alone. The scan is computed where the map is: nothing reads it before.
+What nothing else reads of the scan is not stored. For maps of cheap code that read the scan at their own point alone,
+and cannot fail but where they look up elements, if the scan cannot. The scan is computed where the map is: nothing reads it before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ....ir import core
-from ....ir.core import Body, Convert, Copied, Fix, Index, PrimOp, Stm
+from ....ir.core import Body, Convert, Copied, Fix, If, Index, PrimOp, Stm
 from ....ir.ops import can_fail
 from ....ir.rename import substitute_body
 from ....ir.traverse import free_in_body, free_in_stm
@@ -62,7 +62,10 @@ def _follower_of(where: int, stms: tuple[Stm, ...], result: tuple[Atom, ...]) ->
                 return None
         case _:
             return None
-    if any(t.shape for t in ret) or not all(map(_is_plain, body.stms)) or not may_wait(scan, later[:number]):
+    if any(t.shape for t in ret) or not may_wait(scan, later[:number]):
+        return None
+    checked = all(map(_is_plain, exp.body.stms))
+    if not all(_is_plain(stm, checked) for stm in body.stms):
         return None
     own = tuple(Fix(Var(index)) for index in space.indices)
     read = {s.pat[0].name: s.exp for s in body.stms if isinstance(s.exp, Index) and s.exp.dims == own}
@@ -79,15 +82,18 @@ def _follower_of(where: int, stms: tuple[Stm, ...], result: tuple[Atom, ...]) ->
     return Follower(scan, map_, code, taken, kept)
 
 
-def _is_plain(stm: Stm) -> bool:
-    """A scalar that always has a value, from scalars and elements of arrays."""
+def _is_plain(stm: Stm, checked: bool = False) -> bool:
+    """A scalar from scalars and elements of arrays, that always has a value, or with `checked` is an element if there
+    is one."""
     match stm.exp:
         case PrimOp(op, prim, (*_, last)):
             return not can_fail(op, prim) or (isinstance(last, Const) and last.value > 0)
-        case Index(_, dims, True):
-            return all(isinstance(dim, Fix) for dim in dims) and not stm.pat[0].type.shape
+        case Index(_, dims, safe):
+            return (safe or checked) and all(isinstance(dim, Fix) for dim in dims) and not stm.pat[0].type.shape
         case Convert() | Copied():
             return not stm.pat[0].type.shape
+        case If(_, then, orelse):
+            return all(_is_plain(inner, checked) for side in (then, orelse) for inner in side.stms)
         case _:
             return False
 

@@ -74,6 +74,9 @@ def test_bits_do_not_depend_on_threads(program: soac.Program, n: int) -> None:
         ("map2 (\\s x -> s * x) (scan (+) 0 xs) (reverse xs)", 1),
         ("map2 (-) xs (exscan (+) 0 (map (* 2) xs))", 1),
         ("map (10 /) (scan (+) 0 xs)", 2),
+        ("map (\\k -> xs[i64.i32 k]) (scan i32.max 0 xs)", 1),
+        ("map2 (\\k x -> if k < 0 then x else xs[i64.i32 k]) (scan i32.max (-1) (map (+ 1) xs)) xs", 1),
+        ("map (\\k -> xs[i64.i32 k]) (scan i32.max 0 (map (10 /) xs))", 2),
         ("let s = scan (+) 0 xs in map (\\i -> s[n - 1 - i] + 1) (iota n)", 2),
         ("let s = scan (+) 0 xs in let t = i32.sum xs in map (/ 2) (map (* t) s)", 3),
     ],
@@ -99,3 +102,32 @@ def test_a_scan_comes_before_what_overwrites_its_elements() -> None:
     sums, xs = program.main(np.arange(1, 40, dtype=np.int32))
     np.testing.assert_array_equal(sums, 100 * np.cumsum(np.arange(1, 40)))
     np.testing.assert_array_equal(xs, [100, *range(2, 40)])
+
+
+def test_rows_of_a_scan_that_are_read_rearranged_have_their_memory() -> None:
+    """Though nothing reads the flags."""
+    program = soac.compile("""
+      entry main [m][n] (flags: [m][n]bool) (xs: [m][n]i32): [n][m]i32 =
+        let op (f, x) (g, y) = (f || g, if g then y else x + y)
+        in transpose (map2 (\\fs ys -> map (.1) (scan op (false, 0) (zip fs ys))) flags xs)
+    """)
+    random = np.random.default_rng(1)
+    flags, xs = random.random((70, 9)) < 0.3, random.integers(0, 9, (70, 9)).astype(np.int32)
+    expected = xs.copy()
+    for j in range(1, 9):
+        expected[:, j] += np.where(flags[:, j], 0, expected[:, j - 1])
+    np.testing.assert_array_equal(program.main(flags, xs), expected.T)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n", [40, 200_000])
+def test_an_element_that_is_looked_up_by_a_scan_may_be_missing(n: int, threads: int) -> None:
+    program = soac.compile(
+        "entry main [n] (xs: [n]i64): [n]i64 = map (\\k -> xs[k] + 1) (scan i64.max 0 xs)", "up.soac"
+    )
+    xs = np.random.default_rng(n).integers(-5, n, n)
+    (found,) = program.call("main", [xs], threads=threads)
+    np.testing.assert_array_equal(found, xs[np.maximum.accumulate(np.maximum(xs, 0))] + 1)
+    xs[n // 2] = n
+    with pytest.raises(soac.SoacError, match=rf"index \[{n}\] out of bounds for array of shape \[{n}\]"):
+        program.call("main", [xs], threads=threads)
