@@ -13,10 +13,11 @@ from ..analysis.cost import VECTOR_BITS
 from ..llvm.ops import apply
 from .values import Lanes, LaneValue, Linear, Uniform, Varying, splat, steps
 
-LANE_TYPES = {prim.bits: prim for prim in (Prim.I8, Prim.I16)}
+LANE_TYPES = {prim.bits: prim for prim in (Prim.I8, Prim.I16, Prim.I32)}
 """The integers as wide as a lane."""
 FEWER = 4
-"""Vectors of the operands for one of lanes, from which on bringing a number between the bounds takes less."""
+"""Vectors of the operands for one of lanes, from which on bringing a number between the bounds takes less; half as many
+where truth values are vectors too, of which comparisons of wider numbers have several."""
 MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
 COUNTED = 16
 """Lanes of a vector of 32 bits, of which indices are two: of wider lanes indices are one, numbers of narrower ones
@@ -34,7 +35,8 @@ def compared(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Varyi
     if (found := _counted(e, op, args) or _few(e, op, args)) is not None:
         return found
     lane = LANE_TYPES.get(VECTOR_BITS // e.width)
-    if op not in MIRRORED or not prim.is_int or lane is None or FEWER * lane.bits > prim.bits:
+    fewer = FEWER if e.masks else FEWER // 2
+    if op not in MIRRORED or not prim.is_int or lane is None or fewer * lane.bits > prim.bits:
         return None
     match args:
         case (Linear(stride=1) as x, Uniform() as y):
@@ -100,11 +102,13 @@ def _few(e: Lanes, op: Op, args: tuple[LaneValue, ...]) -> Varying | None:
 
 
 def _group(e: Lanes, op: Op, prim: Prim, lane: Prim, ahead: str, first: int) -> str:
-    """The numbers of the lanes of a group, from `first` on, against `ahead`."""
+    """The numbers of the lanes of a group, from `first` on, against `ahead`, which is brought near those of all groups
+    at once where lanes have room for these."""
+    start, count = (0, e.lanes) if e.lanes < 1 << (lane.bits - 1) else (first, e.width)
     if op in EQUALITIES:
-        bounded = e.one.intrinsic("umin", prim, e.one.ins("sub", prim, ahead, str(first)), str(e.width))
+        bounded = e.one.intrinsic("umin", prim, e.one.ins("sub", prim, ahead, str(start)), str(count))
     else:
-        above = e.one.intrinsic("smax", prim, ahead, str(first - 1))
-        bounded = e.one.ins("sub", prim, e.one.intrinsic("smin", prim, above, str(first + e.width)), str(first))
+        above = e.one.intrinsic("smax", prim, ahead, str(start - 1))
+        bounded = e.one.ins("sub", prim, e.one.intrinsic("smin", prim, above, str(start + count)), str(start))
     narrow = e.one.cast("trunc", prim, lane, bounded)
-    return apply(e.vec, op, lane, (steps(lane, 0, 1, e.width), splat(e, lane, narrow)))
+    return apply(e.vec, op, lane, (steps(lane, first - start, 1, e.width), splat(e, lane, narrow)))

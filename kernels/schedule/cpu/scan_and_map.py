@@ -5,7 +5,8 @@ r"""A scan and the map that reads it, in one pass: the map is computed where the
     ⟶   zs = chain of chunks, or rows as they lie { scan ⊕ (threads j { e }), then zs[i, j] := .. }
 
 What nothing else reads of the scan is not stored. For maps of cheap code that read the scan at their own point alone,
-and cannot fail but where they look up elements, if the scan cannot. The scan is computed where the map is: nothing reads it before.
+and cannot fail but where they look up elements, if the scan cannot. The scan is computed where the map is: nothing
+reads it before.
 """
 
 from __future__ import annotations

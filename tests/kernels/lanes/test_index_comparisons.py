@@ -1,4 +1,4 @@
-"""Comparisons of an index with a number, in vectors of bytes: right for all operators and for numbers at the ends."""
+"""Comparisons of an index with a number, in narrow lanes: right for all operators and for numbers at the ends."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def program() -> soac.Program:
             ("_a", "u8", f"k {op} y"),
             ("_b", "i16", f"y {op} k"),
             ("_c", "u8", f"k + d {op} y"),
+            ("_d", "f32", f"k + d {op} y"),
         )
     ]
     return soac.compile("\n".join(entries))
@@ -46,7 +47,7 @@ def test_compares(name: str, threads: int) -> None:
         for d in (0, 5, 2**63 - 100):
             with np.errstate(over="ignore"):
                 wanted = compare(k, ys[:, None]), compare(ys[:, None], k), compare(k + d, ys[:, None])
-            for side, want in zip("abc", wanted, strict=True):
+            for side, want in zip("abcd", (*wanted, wanted[-1]), strict=True):
                 (got,) = program().prepare(f"{name}_{side}", threads=threads)((m, d, ys))
                 np.testing.assert_array_equal(got, want.astype(got.dtype), err_msg=f"{side} {m} {d}")
 
