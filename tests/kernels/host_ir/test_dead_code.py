@@ -59,7 +59,7 @@ def test_what_nothing_reads_is_not_stored(machine: Machine) -> None:
     assert set(results(host, "places")) == {1}
     assert set(results(host, "both")) == {2}
     assert sorted(set(results(host, "in_turn"))) == [1, 2]
-    assert max(results(host, "in_a_loop")) == 1
+    assert max(results(host, "in_a_loop")) <= 1
     assert set(results(host, "of_rows")) <= {0, 1}
     assert max(results(host, "all_of_rows")) == 2
 
