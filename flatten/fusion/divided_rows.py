@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ...ir.basic import whole
 from ...ir.core import Body, Fix, Index, Iota, Lambda, Param, PrimOp, Replicate, Reshape, Screma, Stm
 from ...ir.ops import Op
 from ...ir.rename import rename_lambda
@@ -70,9 +71,9 @@ def _element(stm: Stm, matrix: Name, at: tuple[Var, Var], names: Names) -> Body 
     column = None if inner is None or inner.certs else _column(inner, made, source, at, stm)
     if column is None:
         return None
-    loads = (_read(p, source[p.name], at[:1], stm) for p in f.params if not p.type.shape)
+    loads = [_read(p, source[p.name], at[:1], stm) for p in f.params]
     body = live(Body((*loads, *(one for one in f.body.stms if one is not inner), *column.stms), column.result))
-    return body if all(map(is_scalar, body.stms)) else None
+    return body if all(is_scalar(one) or one in loads for one in body.stms) else None
 
 
 def _column(inner: Stm, made: Atom, source: Mapping[Name, Name], at: tuple[Var, Var], stm: Stm) -> Body | None:
@@ -95,4 +96,4 @@ def _column(inner: Stm, made: Atom, source: Mapping[Name, Name], at: tuple[Var, 
 
 
 def _read(param: Param, array: Name, at: tuple[Var, ...], stm: Stm) -> Stm:
-    return Stm((param,), Index(array, tuple(map(Fix, at)), True), (), (), stm.loc)
+    return Stm((param,), Index(array, (*map(Fix, at), *whole(param.type.shape)), True), (), (), stm.loc)
