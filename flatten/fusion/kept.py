@@ -35,15 +35,11 @@ from ...ir.traverse import all_stms, free_in_lambda, free_in_stm
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..aliasing.classes import Sharing
 from ..context.recompute_cost import LIMIT, is_total_body, weight_of
+from .beside import Definitions, made_by, reads_beside
 from .graph import node_of, overwrites
 from .loops import is_scalar
 
-MOST_BESIDE = 2 * LIMIT
-"""What is computed for all indices, of what only some need, where that reads elements side by side."""
-MOST_BYTES = 4
-"""Of what that gives: elements of 64 bits take longer to move to the front of a vector than to gather."""
 FALSE = Const(Prim.BOOL, False)
-Definitions = dict[Name, Stm]
 
 
 # ---- what is a filter -----------------------------------------------------------------------------------------------
@@ -94,22 +90,16 @@ def filter_of(stm: Stm, known: Definitions) -> Filter | None:
 
 def _place(atom: Atom, inside: Definitions) -> tuple[Name, Name] | None:
     """(keep, count) of `if keep then count - 1 else -1`."""
-    match _made(atom, inside):
+    match made_by(atom, inside):
         case PrimOp(Op.SELECT, _, (Var(keep), place, Const(value=-1))):
             pass
         case _:
             return None
-    match _made(place, inside):
+    match made_by(place, inside):
         case PrimOp(Op.SUB, Prim.I64, (Var(count), Const(value=1))):
             return keep, count
         case _:
             return None
-
-
-def _made(atom: Atom, known: Definitions) -> core.Exp | None:
-    """What makes a value."""
-    stm = known.get(atom.name) if isinstance(atom, Var) else None
-    return stm.exp if stm is not None else None
 
 
 def _counts(stm: Stm, counts: Name, keeps: Name) -> bool:
@@ -142,7 +132,7 @@ def _is_bit(stm: Stm, screma: Screma, position: int, keeps: Name) -> bool:
 
 def bit_of(value: Atom, inside: Definitions) -> Var | None:
     """The truth value of which an i64 is 1 or 0."""
-    match _made(value, inside):
+    match made_by(value, inside):
         case Convert(Prim.BOOL, Prim.I64, Var() as bit):
             return bit
         case _:
@@ -151,16 +141,16 @@ def bit_of(value: Atom, inside: Definitions) -> Var | None:
 
 def size_of(dest: Name, known: Definitions) -> Atom | None:
     """The number of elements (or rows) of fresh memory."""
-    exp = _made(Var(dest), known)
+    exp = made_by(Var(dest), known)
     return exp.type.shape[0] if isinstance(exp, core.Scratch) else None
 
 
 def _is_total(size: Atom, width: Atom, counts: Name, known: Definitions) -> bool:
     """Whether a size is the last of the counts, or 0 where there is none."""
-    exp = _made(size, known)
+    exp = made_by(size, known)
     match exp:
         case If(_, Body((), (Const(value=0),)), Body(stms, (last,))):
-            exp = _made(last, {p.name: s for s in stms for p in s.pat})
+            exp = made_by(last, {p.name: s for s in stms for p in s.pat})
         case _:
             pass
     match exp:
@@ -174,7 +164,7 @@ def _is_last(at: Atom, width: Atom, known: Definitions) -> bool:
     """Whether an index is the last of a width."""
     if isinstance(at, Const):
         return isinstance(width, Const) and at.value == width.value - 1
-    return _made(at, known) == PrimOp(Op.SUB, Prim.I64, (width, i64(1)))
+    return made_by(at, known) == PrimOp(Op.SUB, Prim.I64, (width, i64(1)))
 
 
 # ---- a body ---------------------------------------------------------------------------------------------------------
@@ -274,7 +264,7 @@ def _with_map(body: Body, found: Filter, user: Stm, exp: Screma, program: _Progr
         return None
     code, where = exp.map.body, body.stms.index(stm)
     alone = is_total_body(code) and sum(weight_of(inner.exp) for inner in code.stms) <= LIMIT
-    if not alone and not _reads_beside(found, exp, program.known):
+    if not alone and not reads_beside(found.scatter, exp, program.known):
         return None
     later = {p.name for other in body.stms[where:] for p in other.pat}
     if any(p.type.rank != 1 for p in user.pat) or not later.isdisjoint((*free_in_lambda(exp.map), *user.certs)):
@@ -294,32 +284,6 @@ def _with_map(body: Body, found: Filter, user: Stm, exp: Screma, program: _Progr
     program.fired.append(read_through_filters.__name__)
     rest = (other for other in body.stms[where + 1 :] if other is not user)
     return Body((*body.stms[:where], *scratch, made, *rest), body.result)
-
-
-def _reads_beside(found: Filter, exp: Screma, known: Definitions) -> bool:
-    """Whether a map of indices that a filter has kept computes little, and reads arrays at these and their neighbours:
-    what is contiguous for all indices is not for those that are kept."""
-    f, code = found.exp.map, exp.map.body
-    arrays = zip(f.params, found.exp.arrays, strict=True)
-    indices = {p.name for p, xs in arrays if isinstance(_made(Var(xs), known), core.Iota)}
-    value = dict(zip((p.name for p in found.scatter.pat), f.body.result[1:], strict=True))
-    near = {p.name for p, xs in zip(exp.map.params, exp.arrays, strict=True) if _name_of(value[xs]) in indices}
-    stms = tuple(all_stms(code))
-    for stm in stms:
-        match stm.exp:
-            case PrimOp(Op.ADD | Op.SUB, Prim.I64, (Var(name), Const())) if name in near:
-                near.add(stm.pat[0].name)
-            case Index(_, dims) if len(dims) != 1 or not (isinstance(dims[0], Fix) and _name_of(dims[0].index) in near):
-                return False
-            case _:
-                pass
-    if sum(t.prim.bytes for t in exp.map.ret) > MOST_BYTES or not any(isinstance(stm.exp, Index) for stm in stms):
-        return False
-    return all(map(is_scalar, code.stms)) and sum(weight_of(stm.exp) for stm in code.stms) <= MOST_BESIDE
-
-
-def _name_of(atom: Atom) -> Name | None:
-    return atom.name if isinstance(atom, Var) else None
 
 
 def _only_in(body: Body, user: Stm, inner: list[Filter], known: Definitions) -> bool:
