@@ -1,11 +1,12 @@
-r"""What a scan or scatter reads of a matrix whose elements stand in one row is computed there.
+r"""What a scan or filter reads of a matrix whose elements stand in one row is computed there.
 
     scan (n*m) f (reshape [n*m] (map (\x -> map (\y -> g x y) ys) xs))
       ⟶  scan (n*m) f (map (\i -> g xs[i / m] ys[i % m]) (iota (n*m)))                                [F-DividedRows]
 
 `replicate` may stand for either map. So a filter of all pairs of elements, or of the places of a grid, makes no arrays
 of these; kernels go over the rows one by one (`kernels/passes/split_at_multiples.py`). For scalar code, where the
-matrix is read for this alone or its elements are cheap. A reduction goes over rows (`flat_rows.py`).
+matrix is read for this alone or its elements are cheap. A reduction goes over rows (`flat_rows.py`), and so do other
+scatters and histograms (`memory/fuse_points.py`).
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from dataclasses import replace
 from ...ir.attributes import is_opaque
 from ...ir.core import (
     Body,
+    Exp,
     Hist,
     Index,
     Iota,
@@ -185,9 +186,10 @@ def _with_ends(node: Node, scope: Scope) -> Node | None:
 
 
 def _with_places(node: Node, scope: Scope) -> Node | None:
-    """The scan or scatter with a reshaped matrix that it reads."""
+    """The scan, or the scatter by what a scan gives, with a reshaped matrix that it reads."""
     soac = node.stm.exp
-    if not isinstance(soac, Scatter) and not (isinstance(soac, Screma) and soac.scans):
+    assert isinstance(soac, Soac)
+    if not _is_scan(soac) and not (isinstance(soac, Scatter) and any(_is_scanned(xs, scope) for xs in soac.arrays)):
         return None
     for array in dict.fromkeys(soac.arrays):
         match scope.maker_of(array):
@@ -213,6 +215,16 @@ def _with_places(node: Node, scope: Scope) -> Node | None:
             return fused
         scope.replace(number, view)
     return None
+
+
+def _is_scan(exp: Exp) -> bool:
+    return isinstance(exp, Screma) and bool(exp.scans)
+
+
+def _is_scanned(array: Name, scope: Scope) -> bool:
+    """Whether a scan of this body makes an array."""
+    maker = scope.maker_of(array)
+    return maker is not None and _is_scan(maker[1].stm.exp)
 
 
 def _concatenated(read: Node, soac: Soac, scope: Scope) -> Stm:
