@@ -12,7 +12,7 @@ from .types import Const, Prim, Type, Var
 from .types import scalar as scalar_type
 
 
-class IllFormed(Exception):
+class IllFormed(IRError):
     """What is wrong; the statement is added where it is known."""
 
     def inside(self, stm: Stm) -> IRError:

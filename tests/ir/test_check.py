@@ -133,6 +133,9 @@ ILL_FORMED = {
     "xs_2 is used after it was consumed": core(
         "let (z_9: [n_1]i32) = xs_2 with [0i64] <- 1i32 let (u_10: i32) = xs_2[0i64] in (u_10)", "i32", "xs_2"
     ),
+    "ys_3 is used after it was consumed": core(
+        "let (z_9: [n_1]i32) = ys_3 with [0i64] <- x_4 in (ys_3)", "[n_1]i32", "ys_3"
+    ),
     "v_10 is used after it was consumed": core(
         "let (v_10: [n_1]i32) = xss_6[0i64, 0i64 :+ n_1 * 1i64]"
         " let (z_9: [n_1][n_1]i32) = xss_6 with [0i64, 0i64] <- 1i32 let (u_11: i32) = v_10[0i64] in (u_11)",
