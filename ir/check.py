@@ -293,7 +293,8 @@ def _loop(context: Context, loop: Loop, inside: Level | None) -> None:
         case WhileLoop(cond):
             if not any(p.name == cond and p.type == BOOL for p in loop.params):
                 raise IllFormed(f"{cond} is no parameter of the loop of type bool")
-    context.enter([*loop.params, *index])
+    context.enter(loop.params)
+    context.enter(index)
     _body(context, loop.body, ts, inside)
     context.leave(p.name for p in [*loop.params, *index])
 

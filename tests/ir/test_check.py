@@ -43,6 +43,9 @@ ILL_FORMED = {
     "i_10 is not in scope": core(
         "let (z_9: i64) = loop (s_11: i64 = n_1) for i_10: i64 < n_1 do { in (i_10) } in (i_10)", "i64"
     ),
+    "i_12 is not in scope": core(
+        "let (z_9: [n_1]i32) = loop (s_11: [i_12]i32 = xs_2) for i_12: i64 < n_1 do { in (s_11) } in (x_4)"
+    ),
     "k_9 is not in scope": core("let (z_10: [k_9]i32) = copy xs_2 in (x_4)"),
     # types of operands
     "operand 1 should be i32, is f32": core("let (z_9: i32) = add_i32 x_4 y_7 in (z_9)"),
