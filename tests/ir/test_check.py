@@ -271,6 +271,24 @@ def test_what_is_made_anew_is_not_used_once_it_was_overwritten(made: str) -> Non
         check(parse_prog(core(f"{body} z_9[0i64] in (v_21)", "i32", "xs_2")), Stage.CORE)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "xs_2 with [0i64] <- x_4",
+        r"scatter n_1 (ys_3) rank 1 dests (xs_2) \(p_12: i32) : (i64, i32) -> { in (0i64, p_12) }",
+        r"hist n_1 (ys_3) rank 1 dests (xs_2) \(p_12: i32) : (i64, i32) -> { in (0i64, p_12) }" f" reduce (0i32) {ADD}",
+        r"with_acc n_1 (ys_3) dests (xs_2) \(a_12: [n_1]i32, p_13: i32) : ([n_1]i32) -> { in (a_12) }",
+        "loop (l_12: [n_1]i32 = xs_2) for i_13: i64 < n_1 do { let (u_14: [n_1]i32) = l_12 with [0i64] <- x_4 in (u_14) }",
+    ],
+)
+def test_what_overwrites_an_array_consumes_it(changed: str) -> None:
+    body = f"let (z_9: [n_1]i32) = {changed} let (v_21: i32) ="
+    check(parse_prog(core(f"{body} z_9[0i64] in (v_21)", "i32", "xs_2")), Stage.CORE)
+    for array, consumes, fault in (("xs_2", "xs_2", "used after it was consumed"), ("z_9", "", "consumed where")):
+        with pytest.raises(IRError, match=f"xs_2 is {fault}"):
+            check(parse_prog(core(f"{body} {array}[0i64] in (v_21)", "i32", consumes)), Stage.CORE)
+
+
 def flat(body: str) -> str:
     return core(body + " in (x_4)")
 

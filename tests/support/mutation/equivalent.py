@@ -118,6 +118,12 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "len(stm.body) >= MOST:",
         "a limit of what is worth a search: the reduction stays as it was",
     ),
+    Equivalent(
+        "ir/scalar.py",
+        "abs(x) >> 53 and",
+        "abs(x) >> 52 and",
+        "of what an f64 holds the last bits are far below those of a narrower float: they may be joined in one",
+    ),
     Equivalent("ir/scalar.py", "(x < 0) == (y < 0) else -q", "(x <= 0) == (y < 0) else -q", "0 is its own negative"),
     Equivalent(
         "ir/nesting.py",
@@ -160,6 +166,7 @@ EQUIVALENT: tuple[Equivalent, ...] = (
 LIMITS: dict[str, tuple[str, ...]] = {
     "flatten/tiling/choose.py": ("LEAST_BLOCKS",),
     "flatten/versions/in_place.py": ("LEAST", "ROW"),
+    "ir/basic.py": ("NO_DEFAULT",),
     "ir/depth.py": ("FRAMES",),
     "ir/machine.py": ("CORE",),
     "ir/records.py": ("SOME",),
