@@ -276,9 +276,10 @@ def test_what_is_made_anew_is_not_used_once_it_was_overwritten(made: str) -> Non
     [
         "xs_2 with [0i64] <- x_4",
         r"scatter n_1 (ys_3) rank 1 dests (xs_2) \(p_12: i32) : (i64, i32) -> { in (0i64, p_12) }",
-        r"hist n_1 (ys_3) rank 1 dests (xs_2) \(p_12: i32) : (i64, i32) -> { in (0i64, p_12) }" f" reduce (0i32) {ADD}",
+        rf"hist n_1 (ys_3) rank 1 dests (xs_2) \(p_12: i32) : (i64, i32) -> {{ in (0i64, p_12) }} reduce (0i32) {ADD}",
         r"with_acc n_1 (ys_3) dests (xs_2) \(a_12: [n_1]i32, p_13: i32) : ([n_1]i32) -> { in (a_12) }",
-        "loop (l_12: [n_1]i32 = xs_2) for i_13: i64 < n_1 do { let (u_14: [n_1]i32) = l_12 with [0i64] <- x_4 in (u_14) }",
+        "loop (a_12: [n_1]i32 = xs_2) for i_13: i64 < n_1 do"
+        " { let (u_14: [n_1]i32) = a_12 with [0i64] <- x_4 in (u_14) }",
     ],
 )
 def test_what_overwrites_an_array_consumes_it(changed: str) -> None:

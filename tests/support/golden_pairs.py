@@ -30,22 +30,22 @@ def pairs(folder: str) -> list[Path]:
 
 def assert_pair(path: Path, run: Callable[[Prog], Prog], update: bool, stage: Stage = Stage.CORE) -> None:
     """`run` turns the first body into the second, or gives it if that is to be an `update`."""
-    header, before, after = _sections(path.read_text(encoding="utf-8"))
-    given = _program(header, before)
+    header, before, after = sections(path.read_text(encoding="utf-8"))
+    given = program(header, before)
     check(given, stage)
     found = run(given)
     check(found, stage)
     if update:
         path.write_text(f"{header}\n{before}\n=>\n{_body_of(found)}\n", encoding="utf-8")
         return
-    assert show(renumbered(found)) == show(renumbered(_program(header, after))), f"\n{_body_of(found)}"
+    assert show(renumbered(found)) == show(renumbered(program(header, after))), f"\n{_body_of(found)}"
 
 
 def with_checks(path: Path) -> Iterator[tuple[str, Prog]]:
     """The first body with a check, a program for each array that is needed: what makes it relies on the check."""
-    header, before, _ = _sections(path.read_text(encoding="utf-8"))
+    header, before, _ = sections(path.read_text(encoding="utf-8"))
     header = re.sub(r"\)( consumes| : \()", r", said_901: bool)\1", header, count=1)
-    prog = _program(header, before.replace("{", '{ let (ok_900: bool) = assert said_901 "R0103" ("no")', 1))
+    prog = program(header, before.replace("{", '{ let (ok_900: bool) = assert said_901 "R0103" ("no")', 1))
     (fun,) = prog.functions
     for stm in all_stms(fun.body):
         if any(p.type.shape for p in stm.pat) and not isinstance(stm.exp, Scratch):
@@ -69,14 +69,14 @@ def is_checked(prog: Prog) -> bool:
     return any(isinstance(stm.exp, Assert) and stm.exp.cond == SAID for stm in stms)
 
 
-def _sections(text: str) -> tuple[str, str, str]:
+def sections(text: str) -> tuple[str, str, str]:
     """Header, body before, body after."""
     head, brace, bodies = text.partition("\n{")
     before, _, after = (brace.strip() + bodies).partition("\n=>\n")
     return head.strip(), before.strip(), after.strip()
 
 
-def _program(header: str, body: str) -> Prog:
+def program(header: str, body: str) -> Prog:
     """A program with one entry; parameters that begin with n, m or k are its sizes."""
     params, results = header.split(" : (")
     params = params.removeprefix("main_0 ")
