@@ -101,7 +101,9 @@ def main(which: str, most: str = "60", ways: str = "1") -> None:
             print("a fault of the compiler:", *row, repr(fault)[:300], flush=True)
             continue
         found = [at for at in OUTCOMES.taken() if OUTCOMES.places[at].startswith(WHERE[which])]
-        whose = [row[0] if OUTCOMES.places[at].startswith(WHERE[which][0]) and which != "shapes" else "" for at in found]
+        whose = [
+            row[0] if OUTCOMES.places[at].startswith(WHERE[which][0]) and which != "shapes" else "" for at in found
+        ]
         outcomes = frozenset(places.setdefault(one, len(places)) for one in zip(whose, found, strict=True))
         tried.append((row, time.process_time() - start, outcomes))
     chosen = list(cheapest(tried, int(ways)))
