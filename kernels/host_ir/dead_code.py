@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
+from itertools import count
 
 from ...ir.core import Iota, Scratch
 from ...ir.types import Name, Var
@@ -20,7 +21,7 @@ from ..kernel_ir.nodes import KArray, Kernel, KStm
 from ..kernel_ir.traverse import mentions, rewritten, stored_arrays
 from ..kernel_ir.traverse import statements as kernel_statements
 from .liveness import uses, uses_of_body
-from .nodes import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm, Launch, statements
+from .nodes import HostBody, HostFun, HostIf, HostProgram, HostStm, Launch, map_bodies, map_function, statements
 
 STORES = kir.Store | kir.StoreRow | kir.StoreSome
 Places = Set[int]
@@ -34,13 +35,13 @@ def without_unread(program: HostProgram) -> HostProgram:
     made: dict[tuple[str, Places], str] = {}
 
     def named(kernel: str, places: Places) -> str:
-        first = all(name != kernel for name, _ in made)
-        new = kernel if first else f"{kernel.rpartition('_')[0]}_{len(program.kernels) + len(made)}"
-        return made.setdefault((kernel, places), new)
+        first, taken = all(name != kernel for name, _ in made), {*kernels, *made.values()}
+        others = (f"{kernel.rpartition('_')[0]}_{number}" for number in count(len(kernels)))
+        return made.setdefault((kernel, places), kernel if first else next(one for one in others if one not in taken))
 
     def of_function(fun: HostFun) -> HostFun:
-        fun = _mapped(fun, _with_results_that_are_read)
-        kept = _mapped(fun, lambda body: _launching(body, lambda launch: (launch.kernel, stored[launch.kernel])))
+        fun = map_function(fun, _with_results_that_are_read)
+        kept = map_function(fun, lambda body: _launching(body, lambda launch: (launch.kernel, stored[launch.kernel])))
         read = {name for body in kept.bodies for name in uses_of_body(body)}
         unread = {s.pat[0].name for s in statements(*fun.bodies) if isinstance(s.exp, Scratch)} - read
 
@@ -48,7 +49,7 @@ def without_unread(program: HostProgram) -> HostProgram:
             gone = frozenset(k for k in stored[launch.kernel] if launch.arrays[k] in unread)
             return named(launch.kernel, gone), gone
 
-        return _mapped(fun, lambda body: _without_memory(_launching(body, without), unread))
+        return map_function(fun, lambda body: _without_memory(_launching(body, without), unread))
 
     functions = tuple([of_function(fun) for fun in program.functions])
     changed = [_without_stores(kernels[old], places, new) for (old, places), new in made.items()]
@@ -78,11 +79,6 @@ def _without_stores(kernel: Kernel, places: Places, name: str) -> Kernel:
 # ---- bodies ---------------------------------------------------------------------------------------------------------
 
 
-def _mapped(fun: HostFun, change: Callable[[HostBody], HostBody]) -> HostFun:
-    callees = tuple([replace(callee, body=change(callee.body)) for callee in fun.callees])
-    return replace(fun, body=change(fun.body), callees=callees)
-
-
 def _with_results_that_are_read(body: HostBody) -> HostBody:
     """A body whose branches give what is used behind them, or sizes of that."""
     live = {atom.name for atom in body.result if isinstance(atom, Var)}
@@ -93,14 +89,11 @@ def _with_results_that_are_read(body: HostBody) -> HostBody:
             case HostIf(cond, then, orelse):
                 places = [k for k, p in enumerate(stm.pat) if p.name in live]
                 sides = [replace(side, result=tuple([side.result[k] for k in places])) for side in (then, orelse)]
-                exp = HostIf(cond, *map(_with_results_that_are_read, sides))
-                stm = replace(stm, pat=tuple([stm.pat[k] for k in places]), exp=exp)
-            case HostLoop(body=inner):
-                stm = replace(stm, exp=replace(stm.exp, body=_with_results_that_are_read(inner)))
+                stm = replace(stm, pat=tuple([stm.pat[k] for k in places]), exp=HostIf(cond, *sides))
             case _:
                 pass
-        kept.append(stm)
-        live |= uses(stm.exp)
+        kept.append(replace(stm, exp=map_bodies(stm.exp, _with_results_that_are_read)))
+        live |= uses(kept[-1].exp)
     return replace(body, stms=tuple(kept[::-1]))
 
 
@@ -129,14 +122,7 @@ def _without_memory(body: HostBody, unread: set[Name]) -> HostBody:
 
 def _statements(body: HostBody, change: Callable[[HostStm], list[HostStm]]) -> HostBody:
     """A body with other statements, those of branches and loops too."""
-
-    def inside(stm: HostStm) -> HostStm:
-        match stm.exp:
-            case HostIf(cond, then, orelse):
-                return replace(stm, exp=HostIf(cond, _statements(then, change), _statements(orelse, change)))
-            case HostLoop(body=inner):
-                return replace(stm, exp=replace(stm.exp, body=_statements(inner, change)))
-            case _:
-                return stm
-
-    return replace(body, stms=tuple([inside(new) for stm in body.stms for new in change(stm)]))
+    new = (stm for old in body.stms for stm in change(old))
+    return replace(
+        body, stms=tuple([replace(s, exp=map_bodies(s.exp, lambda inner: _statements(inner, change))) for s in new])
+    )

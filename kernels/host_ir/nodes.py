@@ -6,7 +6,8 @@ The nodes of core stay (scalars, views, bulk operations, if, loop); a segop beco
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from ...ir import core
 from ...ir.core import ForLoop, Param, WhileLoop
@@ -155,6 +156,23 @@ def bodies_of(exp: HostExp) -> tuple[HostBody, ...]:
             return (body,)
         case _:
             return ()
+
+
+def map_bodies(exp: HostExp, change: Callable[[HostBody], HostBody]) -> HostExp:
+    """A host expression with its bodies changed."""
+    match exp:
+        case HostIf(cond, then, orelse):
+            return HostIf(cond, change(then), change(orelse))
+        case HostLoop(body=body):
+            return replace(exp, body=change(body))
+        case _:
+            return exp
+
+
+def map_function(fun: HostFun, change: Callable[[HostBody], HostBody]) -> HostFun:
+    """A host function with its body and those of its callees changed."""
+    callees = tuple([replace(callee, body=change(callee.body)) for callee in fun.callees])
+    return replace(fun, body=change(fun.body), callees=callees)
 
 
 def statements(*bodies: HostBody) -> Iterator[HostStm]:

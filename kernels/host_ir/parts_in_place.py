@@ -26,7 +26,18 @@ from ...ir.records import dataclass
 from ...ir.scalar import apply
 from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64
 from .liveness import uses, uses_of_body
-from .nodes import HostBody, HostExp, HostFun, HostIf, HostLoop, HostProgram, HostStm, Launch, statements
+from .nodes import (
+    HostBody,
+    HostFun,
+    HostIf,
+    HostLoop,
+    HostProgram,
+    HostStm,
+    Launch,
+    map_bodies,
+    map_function,
+    statements,
+)
 
 Types = dict[Name, Type]
 View = Callable[[Type], core.Index]
@@ -45,22 +56,12 @@ def _of_function(fun: HostFun, names: Names) -> HostFun:
         types.update((p.name, p.type) for p in (*stm.pat, *loop))
 
     def of_body(body: HostBody) -> HostBody:
-        stms = [replace(stm, exp=of_exp(stm.exp)) for stm in body.stms]
+        stms = [replace(stm, exp=map_bodies(stm.exp, of_body)) for stm in body.stms]
         for stm in [stm for stm in stms if isinstance(stm.exp, core.Concat)]:
             stms = _short_circuited(stms, stms.index(stm), body.result, types, names)
         return replace(body, stms=tuple(stms))
 
-    def of_exp(exp: HostExp) -> HostExp:
-        match exp:
-            case HostIf(cond, then, orelse):
-                return HostIf(cond, of_body(then), of_body(orelse))
-            case HostLoop(body=body):
-                return replace(exp, body=of_body(body))
-            case _:
-                return exp
-
-    callees = tuple(replace(callee, body=of_body(callee.body)) for callee in fun.callees)
-    return replace(fun, body=of_body(fun.body), callees=callees)
+    return map_function(fun, of_body)
 
 
 # ---- what makes the memory of a part -------------------------------------------------------------------------------

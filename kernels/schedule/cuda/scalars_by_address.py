@@ -19,7 +19,7 @@ from ....ir.records import dataclass
 from ....ir.types import Name, Names, Type, Var, i64
 from ...analysis.stack_sizes import StackSizes
 from ...host_ir.liveness import uses
-from ...host_ir.nodes import HostBody, HostIf, HostLoop, HostProgram, HostStm, Launch, bodies_of, launches, statements
+from ...host_ir.nodes import HostBody, HostIf, HostProgram, HostStm, Launch, bodies_of, launches, map_bodies, statements
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, Kernel, KLoad, Space
 from ...kernel_ir.traverse import names_in
@@ -115,14 +115,8 @@ def rewritten(found: Found, copies: Copies, body: HostBody) -> HostBody:
                 stms += copied(found, copies[stm.pat[0].name], stm, array, dims)
             case Launch() as launch:
                 stms.append(replace(stm, exp=launched(found, copies, launch)))
-            case HostIf(cond, then, orelse):
-                stms.append(
-                    replace(stm, exp=HostIf(cond, *(rewritten(found, copies, side) for side in (then, orelse))))
-                )
-            case HostLoop() as loop:
-                stms.append(replace(stm, exp=replace(loop, body=rewritten(found, copies, loop.body))))
-            case _:
-                stms.append(stm)
+            case exp:
+                stms.append(replace(stm, exp=map_bodies(exp, lambda body: rewritten(found, copies, body))))
     return HostBody(tuple(stms), body.result)
 
 
