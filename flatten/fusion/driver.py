@@ -203,7 +203,7 @@ def _with_places(node: Node, scope: Scope) -> Node | None:
             continue
         users = [k for k in scope.users[source] if scope.nodes[k] is not None]
         alone = users == [number] and scope.waiting[source] == 0 and source not in scope.results
-        found = map_of_places(view.stm, maker[1].stm, alone, scope.context)
+        found = map_of_places(view.stm, maker[1].stm, alone, scope.made, scope.context)
         if found is None:
             continue
         iota, made = found
