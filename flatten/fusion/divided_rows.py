@@ -1,6 +1,6 @@
 r"""What a scan or filter reads of a matrix of places, whose elements stand in one row, is computed there.
 
-    scan (n*m) f (reshape [n*m] (map (\x -> map (\y -> g x y) (iota m)) (iota n)))
+    scan (n*m) f (reshape [n*m] (map (\i -> map (\j -> g i j) (iota m)) (iota n)))
       ⟶  scan (n*m) f (map (\p -> g (p / m) (p % m)) (iota (n*m)))                                [F-DividedRows]
 
 `replicate` may stand for either map. So a filter of all pairs of indices, or of the places of a grid, makes no arrays
