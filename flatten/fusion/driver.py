@@ -172,17 +172,21 @@ def _with_ends(node: Node, scope: Scope) -> Node | None:
             continue
         number, read = maker
         found = map_with_ends(_concatenated(read, soac, scope), read.stm, scope.context)
-        if found is None:
-            continue
-        iota, made = found
-        scope.replace(number, node_of(made))
-        fused = _swallow(number, node_of(made), node, VERTICAL, scope)
-        if fused is not None:
-            scope.append(node_of(iota))
+        if found is not None and (fused := _with_map_of_indices(number, read, *found, node, scope)) is not None:
             scope.context.fired.append(map_with_ends.__name__)
             return fused
-        scope.replace(number, read)
     return None
+
+
+def _with_map_of_indices(number: int, read: Node, iota: Stm, made: Stm, node: Node, scope: Scope) -> Node | None:
+    """The SOAC with the map over `iota` that gives what it `read`, if they can be one."""
+    scope.replace(number, node_of(made))
+    fused = _swallow(number, node_of(made), node, VERTICAL, scope)
+    if fused is None:
+        scope.replace(number, read)
+        return None
+    scope.append(node_of(iota))
+    return fused
 
 
 def _with_places(node: Node, scope: Scope) -> Node | None:
@@ -204,16 +208,9 @@ def _with_places(node: Node, scope: Scope) -> Node | None:
         users = [k for k in scope.users[source] if scope.nodes[k] is not None]
         alone = users == [number] and scope.waiting[source] == 0 and source not in scope.results
         found = map_of_places(view.stm, maker[1].stm, alone, scope.made, scope.context)
-        if found is None:
-            continue
-        iota, made = found
-        scope.replace(number, node_of(made))
-        fused = _swallow(number, node_of(made), node, VERTICAL, scope)
-        if fused is not None:
-            scope.append(node_of(iota))
+        if found is not None and (fused := _with_map_of_indices(number, view, *found, node, scope)) is not None:
             scope.context.fired.append(map_of_places.__name__)
             return fused
-        scope.replace(number, view)
     return None
 
 

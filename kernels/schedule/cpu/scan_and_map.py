@@ -93,7 +93,7 @@ def _is_plain(stm: Stm, checked: bool = False) -> bool:
             return (safe or checked) and all(isinstance(dim, Fix) for dim in dims) and not stm.pat[0].type.shape
         case Convert() | Copied():
             return not stm.pat[0].type.shape
-        case If(_, then, orelse):
+        case If(_, then, orelse) if not any(p.type.shape for p in stm.pat):
             return all(_is_plain(inner, checked) for side in (then, orelse) for inner in side.stms)
         case _:
             return False

@@ -10,14 +10,11 @@ from __future__ import annotations
 import ast
 import builtins
 from contextlib import suppress
-from importlib.machinery import SourceFileLoader
 from operator import ge, gt, le, lt
-from pathlib import Path
-from types import CodeType
 from typing import Any
 
-ROOT = Path(__file__).parents[3]
-FOLDERS = ("flatten", "ir", "kernels")
+from tests.support.mutation.record import load_changed
+
 HELD, ORDERED, RAN = "__condition_held__", "__order_held__", "__statements_that_ran__"
 ORDERS: dict[type[ast.cmpop], str] = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 FUNCTIONS = {"lt": lt, "le": le, "gt": gt, "ge": ge}
@@ -127,22 +124,15 @@ def install() -> Outcomes:
     outcomes = Outcomes()
     for name, value in ((HELD, outcomes.held), (ORDERED, outcomes.ordered), (RAN, outcomes.reached)):
         setattr(builtins, name, value)
-    usual = SourceFileLoader.get_code
 
-    def get_code(self: SourceFileLoader, fullname: str) -> CodeType | None:
-        path = Path(self.get_filename(fullname)).resolve()
-        file = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else ""
-        if file.partition("/")[0] not in FOLDERS:
-            return usual(self, fullname)
-        tree: Any = ast.parse(path.read_bytes())
+    def change(file: str, tree: Any) -> None:
         marked = _Marked(file, outcomes)
-        tree = marked.visit(tree)
+        marked.visit(tree)
         for node in list(ast.walk(tree)):
             if isinstance(node, ast.If | ast.While | ast.For | ast.match_case | ast.FunctionDef):
                 node.body = marked.marked(node.body)
                 if getattr(node, "orelse", []):
                     node.orelse = marked.marked(node.orelse)  # type: ignore[union-attr]
-        return compile(ast.fix_missing_locations(tree), path, "exec")
 
-    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+    load_changed(change)
     return outcomes

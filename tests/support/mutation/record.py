@@ -12,7 +12,7 @@ import builtins
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
@@ -73,6 +73,22 @@ def _end(stm: ast.stmt) -> int:
             return stm.end_lineno or stm.lineno
 
 
+def load_changed(change: Callable[[str, Any], object]) -> None:
+    """From now on modules of FOLDERS are loaded with their syntax trees changed; `change` is given the file, too."""
+    usual = SourceFileLoader.get_code
+
+    def get_code(self: SourceFileLoader, fullname: str) -> CodeType | None:
+        path = Path(self.get_filename(fullname)).resolve()
+        file = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else ""
+        if file.partition("/")[0] not in FOLDERS:
+            return usual(self, fullname)
+        tree = ast.parse(path.read_bytes())
+        change(file, tree)
+        return compile(ast.fix_missing_locations(tree), path, "exec")
+
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+
+
 class Recorder:
     """The lines of one run, by the test that runs them."""
 
@@ -82,18 +98,7 @@ class Recorder:
         self.failed: set[str] = set()
         self.lines: dict[str, dict[str, list[int]]] = {}
         setattr(builtins, MARKS, self.marks.ran)
-        usual, marks = SourceFileLoader.get_code, self.marks
-
-        def get_code(self: SourceFileLoader, fullname: str) -> CodeType | None:
-            path = Path(self.get_filename(fullname)).resolve()
-            file = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else ""
-            if file.partition("/")[0] not in FOLDERS:
-                return usual(self, fullname)
-            tree: Any = ast.parse(path.read_bytes())
-            tree.body = marks.mark(file, tree.body)
-            return compile(ast.fix_missing_locations(tree), path, "exec")
-
-        SourceFileLoader.get_code = get_code
+        load_changed(lambda file, tree: setattr(tree, "body", self.marks.mark(file, tree.body)))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
