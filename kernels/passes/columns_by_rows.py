@@ -110,6 +110,8 @@ class _Turner:
             return None
         if len(tuple(statements(loop.body))) > MOST or not self.goes_by_rows((*before, *loop.body), loop, stm):
             return None
+        if _bounds(stm, before, loop) is None:
+            return None
         again = {var for one in _again(before) for var in bound(one)}
         used = {one for one in mentions((loop.body, after)) if isinstance(one, KVar)}
         kept = tuple(v for one in before for v in bound(one) if v in used and v not in again)
@@ -145,6 +147,10 @@ class _Turner:
         again = _again(before)
         arrays = {var: KArray(self.new.name(var.name, var.prim).name, var.prim, Space.SHARED) for var in kept}
         out: list[KStm] = []
+        if bounds := _bounds(stm, before, loop):
+            ahead = self.new.copy()
+            out += ahead.rewritten(bounds)
+            loop = replace(loop, bound=ahead.read(loop.bound))
         count = self.op(out, Op.SUB, stm.hi, stm.lo)
         most = KEPT // (2 * sum(var.prim.bytes for var in kept)) // 16 * 16
         tile = self.new.name("tile", Prim.I64)
@@ -212,6 +218,16 @@ def _again(before: Stms) -> Stms:
             found.append(stm)
             made -= {stm.var.name}
     return tuple(found)
+
+
+def _bounds(threads: Threads, before: Stms, loop: For) -> Stms | None:
+    """What computes the bound of the loop from what all threads know; None where that takes a load or the index."""
+    wanted, found = names(loop.bound), list[KStm]()
+    for stm in reversed(_again(before)):
+        if isinstance(stm, KLet) and stm.var.name in wanted:
+            found.insert(0, stm)
+            wanted = wanted - {stm.var.name} | names(*operands(stm))
+    return tuple(found) if wanted.isdisjoint({threads.index.name, *defined(before)}) else None
 
 
 def _touched(stm: KStm) -> tuple[KArray, ...]:

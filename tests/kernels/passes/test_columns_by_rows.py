@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import soac
+from soac.ir.machine import CPU
+from soac.kernels.analysis.check_collectives import check_kernels
 from soac.kernels.kernel_ir.nodes import For, Kernel, KIf, Threads
 from soac.kernels.kernel_ir.parse import parse_kernel
 from soac.kernels.kernel_ir.traverse import statements
@@ -42,6 +44,8 @@ TAKEN = {
       in (o with [i] = s, s)).0) (transpose y))) x""",
     "a checked row": """entry f [n][m] (x: [n][m]f32) (w: i64) = map (\\c -> loop s = 0 for i < n do
       s * 2 + if i >= w then c[i] - c[i - w] else c[i]) (transpose x)""",
+    "triangles": """entry f [n][m] (x: [n][n]f64) (y: [n][m]f64) =
+      tabulate_2d n m (\\i j -> f64.sum (map (\\k -> x[k, i] * y[k, j]) (i + 1..<n)))""",
     "rows of 100": "entry f [n] (x: [n][100]i64) = tabulate 100 (\\j -> loop s = 0 for i < n do s * 3 + x[i, j])",
 }
 LEFT = {
@@ -58,6 +62,12 @@ LEFT = {
 @pytest.mark.parametrize("name", TAKEN)
 def test_is_done(name: str) -> None:
     assert is_turned(TAKEN[name])
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_bounds_are_known_before_the_loop(name: str) -> None:
+    """All that a kernel mentions has been made where it stands, what the number of steps is computed of, too."""
+    check_kernels(map(by_rows.columns_by_rows, soac.compile(TAKEN[name]).compiled.host.kernels), CPU)
 
 
 @pytest.mark.parametrize("name", LEFT)
