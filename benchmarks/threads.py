@@ -1,11 +1,11 @@
 """`python -m benchmarks.threads`: two threads against one, beside Numba, JAX and PyTorch with two.
 
-Every program whose run takes more than a millisecond on one thread: the suite and the classes on their large data sets,
-and NPBench (preset M, where its repository is named by `--suite` or `$NPBENCH`). A program has a process for each
-number of threads, with as many cores, in which soac, untuned, and its peers take turns; the clock is the wall's, so the
-machine must have nothing else to do. A gain is the median on one thread over that on two; of Numba's variants that
-counts which is the fastest on two. A row is limited by memory where moving its arguments and results once, at the
-bandwidth that one thread measures, takes half of soac's time on one thread or more.
+Every program whose run takes more than a millisecond on one thread: the suite and the classes on their large data
+sets, and NPBench (preset M, where its repository is named by `--suite` or `$NPBENCH`). A program has a process for
+each number of threads, with as many cores, in which soac, untuned, and its peers take turns, with a rest before each;
+the clock is the wall's, so the machine must have nothing else to do. A gain is the median on one thread over that on
+two; of Numba's variants that counts which is the fastest on two. A row is limited by memory where moving its arguments
+and results once, at the bandwidth that one thread measures, takes half of soac's time on one thread or more.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ WANTED = 1.6
 
 SLOW = 8.0
 """As a multiple of soac's time: peers that take longer in their second run are left out."""
+
+REST = 0.005
+"""Seconds before a run: libraries' threads look for more work for some milliseconds, on the core that the next
+contender needs."""
 
 PARALLEL = tuple(variant for variant in VARIANTS if variant.endswith(("p", "pr")))
 LIBRARIES = ("numba", "jax", "torch")
@@ -149,7 +153,7 @@ def measured(
             seconds = again(contest.own)
             if seconds >= LEAST / 2:
                 fit = {who: call for who, call in contest.peers.items() if works(call, SLOW * seconds)}
-                times = race({"soac": contest.own, **fit}, effort, time.perf_counter)
+                times = race({"soac": contest.own, **fit}, effort, time.perf_counter, REST)
                 found.append(Seen(contest.name, contest.moved, {who: seen.median for who, seen in times.items()}))
     return found
 

@@ -65,9 +65,12 @@ class Effort:
         return spent >= self.seconds and all(Times(tuple(seen)).spread <= self.spread for seen in found.values())
 
 
-def race(runs: Mapping[str, Run], effort: Effort, clock: Clock = time.perf_counter) -> dict[str, Times]:
+def race(
+    runs: Mapping[str, Run], effort: Effort, clock: Clock = time.perf_counter, rest: float = 0.0
+) -> dict[str, Times]:
     """The times of runs that take turns, so that other load falls on all of them; in another order each time, since a
-    run finds the caches as the one before it has left them."""
+    run finds the caches as the one before it has left them. `rest`: seconds before each, in which threads of the one
+    before it may fall asleep."""
     found: dict[str, list[float]] = {name: [] for name in runs}
     order, drawn = list(runs.items()), random.Random(0)
     for run in runs.values():
@@ -75,6 +78,7 @@ def race(runs: Mapping[str, Run], effort: Effort, clock: Clock = time.perf_count
     begin = time.perf_counter()
     while not effort.is_done(found, time.perf_counter() - begin):
         for name, run in drawn.sample(order, len(order)):
+            time.sleep(rest)
             found[name].append(seconds_of(run, clock))
     return {name: Times(tuple(seen)) for name, seen in found.items()}
 
