@@ -22,7 +22,7 @@ has no end, it goes on with the next one, the last one returns, and the first is
     for %k < %count { .. }                    k from 0; `%next.k` is the place behind the body
     for %k < %count, i64 %sum = 0 then %more { .. }   with a value for each turn
 
-Functions of other modules need no declaration (`declared`).
+Functions of other modules need no declaration (`declared`). Lines that begin with `linux:` are those of Linux alone.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from importlib.resources import files
 
 from ....host_ir.copy_sizes import BAND, CHUNK, DOWN, FAR_BYTES, LINE, ROWS, WIDTHS
 from ....host_ir.launch_parameters import TASKS
+from ....limits import MAX_THREADS
 
 FOLDER = files(__name__.rpartition(".")[0])
 MODULES = ("memory", "descriptors", "copies", "calls", "stack", "trace", "python_call", "python_results")
@@ -145,7 +146,7 @@ GATE_GENERATION, GATE_OPEN, GATE_LIMIT = 1 << 40, 1 << 36, 1 << 16
 POOL = {
     "GENERATION": GATE_GENERATION, "GENERATION_SHIFT": GATE_GENERATION.bit_length() - 1, "OPEN": GATE_OPEN,
     "CLOSE": ~GATE_OPEN, "LIMIT_SHIFT": GATE_LIMIT.bit_length() - 1, "LIMIT_MASK": GATE_OPEN // GATE_LIMIT - 1,
-    "JOINED": GATE_LIMIT - 1,
+    "JOINED": GATE_LIMIT - 1, "MAX_THREADS": MAX_THREADS,
     "SPINS": 4000,  # looks at the gate, with a pause after each, before a worker sleeps: about 100 µs
     "PATIENCE": 1 << 12,  # looks at the last worker's end, before the caller lets others run in between
 }  # fmt: skip
@@ -153,20 +154,11 @@ POOL = {
 PAUSES = {"x86_64": "llvm.x86.sse2.pause()", "i686": "llvm.x86.sse2.pause()"}
 """The instruction that says to a processor that a thread waits."""
 
-ASK_STACK = """%self = call ptr @pthread_self()
-  %error = call i32 @pthread_getattr_np(ptr %self, ptr %attributes)
-  %is_here = icmp eq i32 %error, 0
-  br i1 %is_here, label %get, label %asked
-get:
-  %bad = call i32 @pthread_attr_getstack(ptr %attributes, ptr %start_place, ptr %size_place)
-  %gone = call i32 @pthread_attr_destroy(ptr %attributes)
-  br label %asked
-asked:"""
-
 
 def module(name: str, triple: str) -> str:
     """The module in the file `name`.ll, for a target."""
-    return filled((FOLDER / f"{name}.ll").read_text(encoding="utf-8"), constants(triple))
+    text = (FOLDER / f"{name}.ll").read_text(encoding="utf-8")
+    return filled(re.sub(r"^linux:(.*\n)", r"\1" if "linux" in triple else "", text, flags=re.M), constants(triple))
 
 
 def filled(text: str, known: Mapping[str, object]) -> str:
@@ -326,16 +318,11 @@ def declared(text: str, others: str = "") -> str:
 
 def constants(triple: str) -> Mapping[str, object]:
     """What `$NAME$` stands for in the files: words of the state, statuses, numbers of the runtime's parts, and the
-    instructions that a processor has for waiting and a system for large pages."""
+    instruction that a processor has for waiting."""
     words = {f"{name}_WORD": word for name, word in vars(Word).items() if isinstance(word, int)}
     statuses = {status.name: int(status) for status in Status}
     pause = PAUSES.get(triple.split("-")[0])
-    is_linux = "linux" in triple
-    texts = {
-        "PAUSE": f"call void @{pause}" if pause else "",
-        "ADVISE": "call i32 @madvise(ptr %page, i64 %pages, i32 14)" if is_linux else "",
-        "ASK_STACK": ASK_STACK if is_linux else "",
-    }
+    texts = {"PAUSE": f"call void @{pause}" if pause else ""}
     return {**words, **statuses, **MEMORY, **COPIES, **CALLS, **STACKS, **PYTHON, **POOL, **texts}
 
 

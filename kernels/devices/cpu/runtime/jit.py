@@ -29,6 +29,7 @@ ALLOWED = frozenset(
         "roundeven", "roundevenf", "memcmp", "memcpy", "memset", "memmove", "sqrt", "sqrtf",
         "pthread_create", "pthread_detach", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
         "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield", "pthread_self",
+        "sched_getcpu", "sched_getaffinity", "pthread_setaffinity_np",
         "pthread_getattr_np", "pthread_attr_getstack", "pthread_attr_destroy",
         "aligned_alloc", "calloc", "free", "realloc", "madvise", "clock_gettime",
         "PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals", "PyErr_Clear", "PyErr_Occurred",

@@ -116,7 +116,7 @@ advise:
   %aligned = and i64 (add i64 (ptrtoint ptr %fresh to i64), 4095), -4096
   %page = inttoptr i64 %aligned to ptr
   %pages = sub i64 %whole, 4096
-  $ADVISE$
+linux:  call i32 @madvise(ptr %page, i64 %pages, i32 14)
 made:
   %buffer = phi ptr [ %head, %reuse ], [ %begin, %got ], [ %begin, %advise ]
   store i64 1, ptr %buffer

@@ -24,7 +24,11 @@ define internal i64 @lowest(i64 %else) {
   %start_place = alloca i64, align 8
   %size_place = alloca i64, align 8
   store i64 0, ptr %size_place
-  $ASK_STACK$
+linux:  %self = call ptr @pthread_self()
+linux:  goto %asked if icmp ne i32 (call i32 @pthread_getattr_np(ptr %self, ptr %attributes)), 0
+linux:  call i32 @pthread_attr_getstack(ptr %attributes, ptr %start_place, ptr %size_place)
+linux:  call i32 @pthread_attr_destroy(ptr %attributes)
+linux:asked:
   %start = load i64, ptr %start_place
   %size = load i64, ptr %size_place
   goto %unknown if icmp eq i64 %size, 0

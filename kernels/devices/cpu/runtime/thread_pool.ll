@@ -11,6 +11,9 @@
 @job = internal global %Job zeroinitializer, align 64
 @mutex = internal global [128 x i8] zeroinitializer, align 64
 @awake = internal global [128 x i8] zeroinitializer, align 64
+@workers = internal global i64 0, align 64
+@handles = internal global [$MAX_THREADS$ x i64] zeroinitializer, align 64
+@left_free = internal global i64 -1, align 64
 
 ; Take ranges until there are none, something failed, or somebody wants to stop. Gives 1 for the last.
 define internal i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr %counter, i64 %worker) {
@@ -84,6 +87,27 @@ finish:
   br label %wait
 }
 
+; Keep the workers off the processor that this thread is on, if there is another: a system may begin a thread on the processor of
+; the one that wakes it, behind that one, for milliseconds.
+define internal void @make_room() {
+linux:  %set = alloca [16 x i64], align 8
+linux:  %here = sext i32 (call i32 @sched_getcpu()) to i64
+linux:  ret void if icmp eq i64 %here, (load i64, ptr @left_free) || icmp uge i64 %here, 1024
+linux:  ret void if icmp slt i32 (call i32 @sched_getaffinity(i32 0, i64 128, ptr %set)), 0
+linux:  %word = lshr i64 %here, 6
+linux:  %others = xor i64 (shl i64 1, (and i64 %here, 63)), -1
+linux:  store i64 (and i64 (load i64, ptr %set[%word]), %others), ptr %set[%word]
+linux:  for %k < 16, i64 %any = 0 then %more {
+linux:    %more = or i64 %any, (load i64, ptr %set[%k])
+linux:  }
+linux:  ret void if icmp eq i64 %any, 0
+linux:  store i64 %here, ptr @left_free
+linux:  %workers = load atomic i64, ptr @workers acquire, align 8
+linux:  for %worker < %workers {
+linux:    call i32 @pthread_setaffinity_np(i64 (load i64, ptr @handles[%worker]), i64 128, ptr %set)
+linux:  }
+}
+
 ; Run the blocks from %first up to %blocks with up to %helpers more threads. Gives 1 if somebody wants to stop.
 define i64 @soac_pool_run(i64 %kernel_address, i64 %args_address, i64 %first, i64 %blocks, i64 %grain, i64 %helpers) {
   %kernel = inttoptr i64 %kernel_address to ptr
@@ -108,6 +132,7 @@ launch:
   store atomic i64 %gate, ptr @gate seq_cst, align 8
   %asleep = load atomic i64, ptr @sleepers seq_cst, align 8
   goto %begin if icmp eq i64 %asleep, 0
+  call void @make_room()
   call i32 @pthread_mutex_lock(ptr @mutex)
   call i32 @pthread_cond_broadcast(ptr @awake)
   call i32 @pthread_mutex_unlock(ptr @mutex)
@@ -133,12 +158,15 @@ leave:
 
 ; Start more workers; gives how many were started.
 define i64 @soac_pool_grow(i64 %count) {
-  %thread = alloca i64, align 8
   %gate = load atomic i64, ptr @gate acquire, align 8
   %start = inttoptr i64 (lshr i64 %gate, $GENERATION_SHIFT$) to ptr
   for %k < %count {
-    goto %end if icmp ne i32 (call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %start)), 0
-    call i32 @pthread_detach(i64 (load i64, ptr %thread))
+    %workers = load i64, ptr @workers
+    %handle = getelementptr i64, ptr @handles, i64 %workers
+    goto %end if icmp ne i32 (call i32 @pthread_create(ptr %handle, ptr null, ptr @worker, ptr %start)), 0
+    call i32 @pthread_detach(i64 (load i64, ptr %handle))
+    store atomic i64 (add i64 %workers, 1), ptr @workers release, align 8
+    store i64 -1, ptr @left_free
   }
 end:
   ret i64 %k
@@ -150,6 +178,8 @@ define i64 @soac_pool_reset() {
   store i64 0, ptr @finished
   store i64 0, ptr @busy
   store i64 0, ptr @sleepers
+  store i64 0, ptr @workers
+  store i64 -1, ptr @left_free
   call i32 @pthread_mutex_init(ptr @mutex, ptr null)
   call i32 @pthread_cond_init(ptr @awake, ptr null)
   ret i64 0

@@ -100,6 +100,37 @@ def test_workers_sleep_and_wake() -> None:
     assert (launch.out == 500).all()
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinities on this system")
+def test_workers_keep_off_the_processor_of_who_wakes_them() -> None:
+    """In a new process, since workers of this one have been woken from anywhere."""
+    queue = multiprocessing.get_context("fork").Queue()
+
+    def child() -> None:
+        own = os.sched_getaffinity(0)
+        Launch(64, 100).run(3)
+        found: list[tuple[set[int], list[set[int]]]] = []
+        for here in [{cpu} for cpu in sorted(own)[:2]] + [own]:
+            time.sleep(0.02)  # they sleep then
+            os.sched_setaffinity(0, here)
+            Launch(64, 100).run(3)
+            others = {int(name) for name in os.listdir("/proc/self/task")} - {os.getpid()}
+            found.append((here, [os.sched_getaffinity(other) for other in others]))
+        queue.put((own, found))
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    own, found = queue.get(timeout=20)
+    process.join(20)
+    assert len(found[-1][1]) >= 2, "workers"
+    for here, workers in found:
+        for allowed in workers:
+            if len(here) == 1:  # there is no other: they stay as they were
+                assert allowed == own
+            else:
+                assert allowed < own
+                assert len(allowed) == len(own) - 1
+
+
 def test_several_callers_at_once() -> None:
     launches = [Launch(200, 50) for _ in range(4)]
 
