@@ -1,9 +1,10 @@
 ; The fork-join pool (thread_pool.py has the protocol). Every word that threads share has a cache line of its own.
 
-%Job = type { ptr, ptr, i64, i64 }  ; kernel args blocks grain
+%Job = type { ptr, ptr, i64, i64 }  ; kernel args grain shares
+%Share = type { i64, i64, [6 x i64] }  ; next end rest
 
 @gate = internal global i64 0, align 64
-@next = internal global i64 0, align 64
+@shares = internal global [$MAX_THREADS$ x %Share] zeroinitializer, align 64
 @finished = internal global i64 0, align 64
 @stop = internal global i64 0, align 64
 @busy = internal global i64 0, align 64
@@ -12,31 +13,42 @@
 @mutex = internal global [128 x i8] zeroinitializer, align 64
 @awake = internal global [128 x i8] zeroinitializer, align 64
 @workers = internal global i64 0, align 64
+@numbered = internal global i64 0, align 64
 @handles = internal global [$MAX_THREADS$ x i64] zeroinitializer, align 64
 @left_free = internal global i64 -1, align 64
 
-; Take ranges until there are none, something failed, or somebody wants to stop. Gives 1 for the last.
-define internal i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr %counter, i64 %worker) {
+; Take ranges, first those of the own share, until there are none, something failed, or somebody wants to stop. Gives 1 for
+; the last.
+define internal i64 @work(ptr %kernel, ptr %args, i64 %grain, ptr %shares, i64 %count, i64 %own, i64 %worker) {
   %record = load ptr, ptr %args
-again:
-  %stop = load atomic i64, ptr @stop monotonic, align 8
-  ret i64 1 if icmp ne i64 %stop, 0
-  %failure = load atomic i64, ptr %record monotonic, align 8
-  ret i64 0 if icmp ne i64 %failure, 0
-  %b0 = atomicrmw add ptr %counter, i64 %grain monotonic
-  ret i64 0 if icmp sge i64 %b0, %blocks
-  %end = add i64 %b0, %grain
-  %b1 = select i1 (icmp sgt i64 %end, %blocks), i64 %blocks, i64 %end
-  call void %kernel(ptr %args, i64 %b0, i64 %b1, i64 %worker)
-  br label %again
+  for %k < %count {
+    %share = getelementptr %Share, ptr %shares, i64 (urem i64 (add i64 %own, %k), %count)
+    %end = load i64, ptr %share->Share.end
+  again:
+    %stop = load atomic i64, ptr @stop monotonic, align 8
+    ret i64 1 if icmp ne i64 %stop, 0
+    %failure = load atomic i64, ptr %record monotonic, align 8
+    ret i64 0 if icmp ne i64 %failure, 0
+    %next = load atomic i64, ptr %share monotonic, align 8
+    goto %next.k if icmp sge i64 %next, %end
+    %b0 = atomicrmw add ptr %share, i64 %grain monotonic
+    goto %next.k if icmp sge i64 %b0, %end
+    %behind = add i64 %b0, %grain
+    %b1 = select i1 (icmp sgt i64 %behind, %end), i64 %end, i64 %behind
+    call void %kernel(ptr %args, i64 %b0, i64 %b1, i64 %worker)
+    br label %again
+  }
+  ret i64 0
 }
 
-define internal i64 @work_on_job(i64 %worker) {
+; %own: the share with which to begin.
+define internal i64 @work_on_job(i64 %own, i64 %worker) {
   %kernel = load ptr, ptr @job
   %args = load ptr, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.args$)
-  %blocks = load i64, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.blocks$)
   %grain = load i64, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.grain$)
-  ret i64 (call i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr @next, i64 %worker))
+  %count = load i64, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.shares$)
+  %begin = select i1 (icmp ult i64 %own, %count), i64 %own, i64 %worker
+  ret i64 (call i64 @work(ptr %kernel, ptr %args, i64 %grain, ptr @shares, i64 %count, i64 %begin, i64 %worker))
 }
 
 ; Wait for a gate of another generation than %seen: look for a while, then sleep. Gives the gate.
@@ -66,6 +78,8 @@ found:
 
 define internal ptr @worker(ptr %start) {
   %first = ptrtoint ptr %start to i64
+  %before = atomicrmw add ptr @numbered, i64 1 monotonic
+  %number = add i64 %before, 1
 wait:
   %seen = phi i64 [ %first, %entry ], [ %generation, %missed ], [ %generation, %finish ]
   %new = call i64 @wait_for_gate(i64 %seen)
@@ -82,7 +96,7 @@ join:
   %gate_now = extractvalue { i64, i1 } %pair, 0
   goto %try unless extractvalue { i64, i1 } %pair, 1
 finish:
-  %ignored = call i64 @work_on_job(i64 (add i64 %joined, 1))
+  %ignored = call i64 @work_on_job(i64 %number, i64 (add i64 %joined, 1))
   atomicrmw add ptr @finished, i64 1 release
   br label %wait
 }
@@ -112,19 +126,26 @@ linux:  }
 define i64 @soac_pool_run(i64 %kernel_address, i64 %args_address, i64 %first, i64 %blocks, i64 %grain, i64 %helpers) {
   %kernel = inttoptr i64 %kernel_address to ptr
   %args = inttoptr i64 %args_address to ptr
-  %own = alloca i64, align 8
-  store i64 %first, ptr %own
+  %own = alloca %Share, align 8
   goto %inline if icmp sle i64 %helpers, 0
   %pair = cmpxchg ptr @busy, i64 0, i64 1 acquire monotonic
   goto %launch if extractvalue { i64, i1 } %pair, 1
 inline:
-  ret i64 (call i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr %own, i64 0))
+  store i64 %first, ptr %own
+  store i64 %blocks, ptr %own->Share.end
+  ret i64 (call i64 @work(ptr %kernel, ptr %args, i64 %grain, ptr %own, i64 1, i64 0, i64 0))
 launch:
   store ptr %kernel, ptr @job
   store ptr %args, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.args$)
-  store i64 %blocks, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.blocks$)
   store i64 %grain, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.grain$)
-  store atomic i64 %first, ptr @next monotonic, align 8
+  %count = add i64 %helpers, 1
+  store i64 %count, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.shares$)
+  for %s < %count, i64 %since = %first then %until {
+    %left = mul i64 (sub i64 %blocks, %first), (add i64 %s, 1)
+    %until = add i64 %first, (sdiv i64 %left, %count)
+    store i64 %since, ptr @shares[%Share %s]->Share.next
+    store i64 %until, ptr @shares[%Share %s]->Share.end
+  }
   store atomic i64 0, ptr @finished monotonic, align 8
   %old = load atomic i64, ptr @gate monotonic, align 8
   %high = shl i64 (add i64 (lshr i64 %old, $GENERATION_SHIFT$), 1), $GENERATION_SHIFT$
@@ -137,7 +158,7 @@ launch:
   call i32 @pthread_cond_broadcast(ptr @awake)
   call i32 @pthread_mutex_unlock(ptr @mutex)
 begin:
-  %stopped = call i64 @work_on_job(i64 0)
+  %stopped = call i64 @work_on_job(i64 0, i64 0)
   %closed = atomicrmw and ptr @gate, i64 $CLOSE$ acq_rel
   %joined = and i64 %closed, $JOINED$
 wait:
@@ -174,7 +195,7 @@ end:
 
 define i64 @soac_pool_reset() {
   store i64 0, ptr @gate
-  store i64 0, ptr @next
+  store i64 0, ptr @numbered
   store i64 0, ptr @finished
   store i64 0, ptr @busy
   store i64 0, ptr @sleepers

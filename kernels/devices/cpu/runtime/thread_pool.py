@@ -1,11 +1,13 @@
 """The fork–join pool: runs the blocks of a launch on several cores.
 
-A launch is handed out in ranges of blocks by an atomic counter; the caller takes ranges like everybody else and is
-worker 0. Workers join through one atomic word, the gate: generation, open or not, how many may join, how many have. The
-caller closes the gate when all ranges are taken and waits only for those who joined, never for one that sleeps.
-Workers look for the next launch for some 100 µs before they sleep, since waking one costs as much. Before sleepers are
-woken, they are kept off the processor that the caller is on, where a system may begin them behind him. Between ranges
-everybody looks at the launch's failure record (the first slot of the arguments) and at the stop flag.
+A launch has a share of blocks for each thread, handed out in ranges by an atomic counter. A worker begins with the same
+share in each launch, whose data its caches may have, and goes on with what is left of the others; the caller takes
+ranges like everybody else and is worker 0. Workers join through one atomic word, the gate: generation, open or not, how
+many may join, how many have. The caller closes the gate when all ranges are taken and waits only for those who joined,
+never for one that sleeps. Workers look for the next launch for some 100 µs before they sleep, since waking one costs as
+much. Before sleepers are woken, they are kept off the processor that the caller is on, where a system may begin them
+behind him. Between ranges everybody looks at the launch's failure record (the first slot of the arguments) and at the
+stop flag.
 
 One launch at a time has the pool; another one meanwhile runs on its own thread alone. After a fork the child starts
 with no workers. The code (`thread_pool.ll`) is compiled once per process; its memory is never freed, as workers run in

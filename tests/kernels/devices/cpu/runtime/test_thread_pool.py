@@ -131,6 +131,26 @@ def test_workers_keep_off_the_processor_of_who_wakes_them() -> None:
                 assert len(allowed) == len(own) - 1
 
 
+def test_each_worker_begins_with_its_share() -> None:
+    """So that from launch to launch a core goes through the same blocks; who is done takes what others have left."""
+    seen: list[tuple[int, int, int]] = []
+    blocks, record = 64, np.zeros(16, np.int64)
+    table = np.array([record.ctypes.data, 0], np.int64)
+
+    def kernel(_args: int, first: int, end: int, worker: int) -> None:
+        seen.append((worker, first, end))
+        time.sleep(0.06 if first >= blocks // 2 else 0.02)
+
+    code = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(kernel)
+    address = ctypes.cast(code, ctypes.c_void_p).value
+    assert address is not None
+    pool.run_blocks(address, table.ctypes.data, blocks, 2, 4)
+    by = {worker: [first for who, first, _ in seen if who == worker] for worker, _, _ in seen}
+    assert sorted(first for _, first, _ in seen) == list(range(0, blocks, 4))
+    assert {worker: firsts[0] for worker, firsts in by.items()} == {0: 0, 1: blocks // 2}
+    assert len(by[0]) > len(by[1]), "what is long is taken over"
+
+
 def test_several_callers_at_once() -> None:
     launches = [Launch(200, 50) for _ in range(4)]
 
