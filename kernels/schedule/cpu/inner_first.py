@@ -28,7 +28,8 @@ from ....ir.types import Atom, Name, Prim, Var, i64
 from ..host_builder import FALSE, TRUE
 from ..table import Segop, Table, run
 from .factors import needed
-from .packed_panels import LEAST_COLUMNS, can_pack
+from .packed_panels import can_pack
+from .products import LEAST_COLUMNS
 from .segmap import SEGMAP
 from .segred import are_short, rows_of
 from .streamed_rows import LARGE

@@ -10,14 +10,14 @@ from ....ir.core import SegSpace
 from ....ir.errors import Loc
 from ....ir.ops import Op
 from ....ir.records import dataclass
-from ....ir.types import Atom, Const, Var, i64
+from ....ir.types import Atom, Const, Name, Var, i64
 from ...analysis.cost import EXTENT, LANES
 from ...analysis.own_operands import own_operands
 from ...analysis.widest_type import widest_type
 from ...passes.columns_by_rows import columns_by_rows
 from ..host_builder import HostBuilder, Made
-from ..kernel_builder import Builder
-from ..space import OPEN, OPEN_LENGTH, OPEN_LESS, Chunk, chunk_of, closed
+from ..kernel_builder import Builder, Mode, Operand
+from ..space import OPEN, OPEN_LENGTH, OPEN_LESS, Chunk, chunk_of, closed, lanes_over_chunk, segment_results
 from ..table import Segop
 
 BLOCK_WORK = 20_000.0  # cost units worth one block
@@ -87,6 +87,19 @@ def chunk_length(each: float) -> int:
     if 64 * each >= MANY * BLOCK_WORK:
         return LANES
     return 64 * max(1, min(1 << 10, round(BLOCK_WORK / max(each, 1e-3) / 64)))
+
+
+def lanes_over_points(s: Segop[core.SegMap], apart: frozenset[Name] = frozenset()) -> LanesKernel:
+    """`threads j` over a chunk of the innermost dimension. Arrays `apart` are memory of each thread until they are
+    done."""
+
+    def fill(b: Builder, chunk: Chunk) -> None:
+        def point(at: tuple[Operand, ...]) -> None:
+            segment_results(b, s.exp.body, s.outs, at, Mode.THREAD, apart)
+
+        lanes_over_chunk(b, s.exp.space, chunk, point)
+
+    return sized(s, fill, 1)
 
 
 def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc, scatters: bool = False) -> None:

@@ -32,8 +32,8 @@ from ..soacs import is_simple
 from ..table import Schedule, Segop, Table, in_memory
 from .filters import FILTER
 from .inner_first import are_worth_it, inner_first, run_inner_first
-from .lanes_kernel import LanesKernel, launch_lanes
-from .segmap import LONG, block_a_point, lanes_kernel, least_to_spread, spread_pays
+from .lanes_kernel import LanesKernel, lanes_over_points, launch_lanes
+from .segmap import LONG, block_a_point, least_to_spread, spread_pays
 from .segred import IN_CHUNKS, IN_WIDE_CHUNKS, MANY_SEGMENTS
 from .segscan import SEGMENTS, scan_rows
 
@@ -169,7 +169,7 @@ def can_be_lanes(s: OfRows) -> RowLanes | str:
     outs, mapped = stand_ins(s), as_map(s)
     try:
         rows = Segop(s.h, s.stm, mapped, s.base, outs)
-        lanes, spread = lanes_kernel(rows), block_a_point(rows)
+        lanes, spread = lanes_over_points(rows), block_a_point(rows)
     except NotLowerable as why:
         return str(why)
     return RowLanes(lanes, spread, outs, mapped.space)

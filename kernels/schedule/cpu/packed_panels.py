@@ -31,29 +31,17 @@ from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.symmetric import is_symmetric
 from ....ir.traverse import all_exps, free_in_stm, may_fail
-from ....ir.types import Atom, Name, Names, Prim, Type, Var, i64
+from ....ir.types import Name, Names, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value, is_const, scalar
 from ..space import bind_space, output, row_of, split_chunk
 from ..statements import gen_stm
-from ..table import Segop
 from .factors import Factor, dependents, needed, of_columns, of_rows
 from .unroll_and_jam import ROWS, Part, can_jam, ceil_div, jam_stm, reductions_in
 
-TILES, MOST_TILES = 16, 64
-"""Tiles that use a panel: of those of columns, which each block copies again, as many as leave LEAST_BLOCKS blocks."""
-LEAST_BLOCKS = 12
 DEPTH = 256
-CHUNK = TILES * ROWS
-"""Columns of a block, about as many as rows of the smallest: parts are even, so that none is small."""
 PITCH = 8 * ROWS
 """Rows of a panel of rows: a block has several, one after the other."""
-LEAST_ROWS = 4 * ROWS
-"""With fewer rows, copying costs more than it brings."""
-LEAST_DEPTH = 8
-"""Sums of fewer elements are over before the panels pay."""
-LEAST_COLUMNS = 16
-"""With fewer columns, lanes have nothing to do."""
 
 
 def can_pack(space: SegSpace, body: Body) -> bool:
@@ -111,7 +99,7 @@ class Product:
 @dataclass(frozen=True, slots=True)
 class Block:
     """What a block works on: the nest, the bounds of its chunk, its first row, how many rows a block has and how many
-    there are in all, and how many columns a chunk has."""
+    there are in all, how many columns a chunk has, and between which elements its sums are, if not of all."""
 
     space: SegSpace
     body: Body
@@ -122,6 +110,7 @@ class Block:
     rows: Operand
     chunk: Operand
     symmetric: bool
+    piece: tuple[Operand, Operand] | None
 
     @property
     def row(self) -> Name:
@@ -139,9 +128,10 @@ class Block:
 
 def panels_over_chunk(
     b: Builder, names: Names, space: SegSpace, body: Body, outs: list[tuple[Name, Type]],
-    height: Operand, chunk: Operand,
+    height: Operand, chunk: Operand, piece: Operand | None = None,
 ) -> None:  # fmt: skip
-    """The kernel of a block: `height` rows, `chunk` indices of the innermost dimension."""
+    """The kernel of a block: `height` rows, `chunk` indices of the innermost dimension; where sums are cut, `piece`
+    elements of them, whose number is the outermost index."""
     rows, n, outer = b.operand(space.widths[-2]), b.operand(space.widths[-1]), space.dims[:-2]
     groups = ceil_div(b, rows, height)
     point, number = split_chunk(b, space.dims[:-1], ceil_div(b, n, chunk))
@@ -149,7 +139,8 @@ def panels_over_chunk(
     at = bind_space(b, SegSpace(outer), b.op(Op.QUOT, Prim.I64, point, groups))
     lo = b.mul(number, chunk)
     hi, symmetric = b.minimum(n, b.add(lo, chunk)), gives_symmetric(space, body)
-    block = Block(space, body, lo, hi, first, height, rows, chunk, symmetric)
+    some = None if piece is None else (b.mul(at[0], piece), b.mul(b.add(at[0], i64(1)), piece))
+    block = Block(space, body, lo, hi, first, height, rows, chunk, symmetric, some)
     places = [row_of(b, output(b, name), at) for name, _ in outs]
     if not symmetric:
         _results(b, names, block, places)
@@ -283,9 +274,10 @@ def _reduce(b: Builder, block: Block, product: Product, before: list[Sums]) -> N
     """The sums of a product, for all rows and columns of the block."""
     step, piece, tile = (b.fresh(base, Prim.I64) for base in ("step", "piece", "tile"))
     width, here = b.operand(product.screma.width), block.here(b)
+    since, until = (ZERO, width) if block.piece is None else (block.piece[0], b.minimum(width, block.piece[1]))
     with b.nested() as stms:
-        start = b.mul(step, i64(DEPTH))
-        length = b.minimum(i64(DEPTH), b.sub(width, start))
+        start = b.add(since, b.mul(step, i64(DEPTH)))
+        length = b.minimum(i64(DEPTH), b.sub(until, start))
         _fill(b, block, product.columns, before, start, length)
         with b.nested() as inside:
             before_it = b.mul(piece, i64(PITCH))
@@ -297,7 +289,7 @@ def _reduce(b: Builder, block: Block, product: Product, before: list[Sums]) -> N
                 _tile(b, some, product, before, tile, step, start, length)
             inside.append(kir.For(tile, ceil_div(b, some.here(b), ROWS), tuple(tiles)))
         b.emit(kir.For(piece, ceil_div(b, here, PITCH), tuple(inside)))
-    steps = b.op(Op.MAX, Prim.I64, i64(1), ceil_div(b, width, DEPTH))
+    steps = b.op(Op.MAX, Prim.I64, i64(1), ceil_div(b, b.sub(until, since), DEPTH))
     b.emit(kir.For(step, steps, tuple(stms)))
 
 
@@ -470,31 +462,3 @@ def _follow(b: Builder, block: Block, done: list[Sums], places: list[ArrayRef]) 
             for place, result in zip(places, block.body.result, strict=True):
                 b.emit(kir.Store(place.mem, b.address(place, (number, j)), b.operand(result)))
     b.emit(kir.For(r, block.here(b), tuple(stms)))
-
-
-def launch_panels(s: Segop[core.SegMap], each: float) -> None:
-    """A block for some tiles of ROWS rows and about CHUNK columns."""
-    h, b, (*outer, rows, n) = s.h, s.h.builder(), s.exp.space.widths
-    whole = h.ceil_div(_even(s, n, i64(CHUNK)), LEAST_COLUMNS)
-    chunk = h.op(Op.MUL, i64(LEAST_COLUMNS), whole, base="columns")
-    chunks = h.product((*outer, h.ceil_div(n, chunk)))
-    height = height_of(s, rows, chunks)
-    panels_over_chunk(b, h.names, s.exp.space, s.exp.body, s.outs, b.operand(height), b.operand(chunk))
-    blocks = h.op(Op.MUL, chunks, h.ceil_div(rows, height))
-    h.launch(h.finish(b, s.base), blocks, h.product(s.exp.space.widths), each, s.stm.loc)
-
-
-def height_of(s: Segop[core.SegMap], rows: Atom, chunks: Atom) -> Atom:
-    """Rows of a block: about as many as leave LEAST_BLOCKS blocks."""
-    h = s.h
-    each = h.op(Op.QUOT, h.op(Op.MUL, rows, chunks), i64(ROWS * LEAST_BLOCKS))
-    most = h.op(Op.MAX, i64(TILES), h.op(Op.MIN, i64(MOST_TILES), each))
-    return h.op(Op.MUL, i64(ROWS), _even(s, h.ceil_div(rows, ROWS), most), base="height")
-
-
-def _even(s: Segop[core.SegMap], count: Atom, size: Atom) -> Atom:
-    """The size of even parts of about `size`, one and a half times that at most; 1 at least."""
-    op = s.h.op
-    half = op(Op.QUOT, op(Op.SUB, size, i64(1)), i64(2))
-    parts = op(Op.MAX, i64(1), op(Op.QUOT, op(Op.ADD, count, half), size))
-    return op(Op.MAX, i64(1), s.h.ceil_div(count, parts))

@@ -23,18 +23,19 @@ from ...passes.join_channels import has_channels
 from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
-from ..kernel_builder import Builder, Mode, NotLowerable, Operand
+from ..kernel_builder import Mode, NotLowerable
 from ..own_elements import own_elements
 from ..queries import arrays_of_loops, copies_arrays, gives_arrays, has_loop, has_soac, overwritten
-from ..space import Chunk, bind_space, lanes_over_chunk, segment_results
+from ..space import bind_space, segment_results
 from ..table import Schedule, Segop, Table, in_memory, run
 from ..widths import copied_width, loop_bound, middle_width, row_width
 from .columns import with_columns
 from .factors import needed
 from .few_points import FEW_POINTS, most_alone
-from .lanes_kernel import LanesKernel, launch_lanes, sized
-from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, launch_panels
+from .lanes_kernel import LanesKernel, lanes_over_points, launch_lanes, sized
+from .packed_panels import can_pack
 from .points_as_they_lie import Joined, joined_kernel, launch_joined
+from .products import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, Cut, cut_of, launch_cut, launch_panels
 from .rows_of_sums import loops_over_sums, most_elements
 from .rows_side_by_side import are_streams, launch_rows, matrix_of_rows
 from .segred import SPLIT_K, STREAMED, in_chunks
@@ -68,10 +69,10 @@ def points_of(s: Segop[core.SegMap]) -> Points:
     exp = replace(s.exp, body=with_columns(s.h.names, s.exp.body))
     s = in_memory(replace(s, exp=exp))
     soac = has_soac(exp.body)
-    lanes, spread = lanes_kernel(s), block_a_point(s) if soac or copies_arrays(exp) else None
+    lanes, spread = lanes_over_points(s), block_a_point(s) if soac or copies_arrays(exp) else None
     can = not any(t.shape for t in exp.ret) and can_jam(exp.space, exp.body)
     looped = arrays_of_loops(exp.body)
-    apart = lanes_kernel(s, looped) if looped else None
+    apart = lanes_over_points(s, looped) if looped else None
     alone = block_a_point(s) if spread is None and has_loop(exp.body) else None
     jammed = jammed_kernel(s) if can else None
     joined = "its body has a SOAC" if soac else joined_kernel(s)
@@ -160,9 +161,26 @@ def are_enough_to_pack(s: Points, jammed: LanesKernel) -> Atom:
     return at_least(s.h, s.h.choice(many, columns, i64(0), "columns"), LEAST_COLUMNS)
 
 
-def pack(s: Points, jammed: LanesKernel) -> None:
+def pack(s: Points, _: LanesKernel) -> None:
     """As a product of matrices, of packed panels."""
-    launch_panels(s, jammed.cost)
+    run(s, PANELS)
+
+
+def pack_whole(s: Points, _: bool) -> None:
+    """A block for some rows and columns."""
+    assert s.jammed is not None
+    launch_panels(s, s.jammed.cost)
+
+
+def pack_pieces(s: Points, cut: Cut) -> None:
+    """A block for some rows and columns of a piece of the sums."""
+    assert s.jammed is not None
+    launch_cut(s, cut, s.jammed.cost)
+
+
+def are_several(s: Points, cut: Cut) -> Atom:
+    """bool: is there more than one piece?"""
+    return s.h.op(Op.GT, cut.pieces, i64(1), base="several")
 
 
 def can_jam_points(s: Points) -> LanesKernel | str:
@@ -379,9 +397,13 @@ def are_few_sums(s: Points, looped: LanesKernel) -> Atom:
     return at_least(h, h.choice(h.choice(few, short, FALSE, "few"), rows, i64(0), "rows"), 2 * FEW)
 
 
+PANELS: Table = (
+    Schedule("split-K", pack_pieces, cut_of, are_several),
+    Schedule("whole sums", pack_whole),
+)
 POINTS: Table = (
     Schedule("lanes over rows of sums", launch_looped, can_loop_sums, are_few_sums),
-    Schedule("panels", pack, can_pack_points, are_enough_to_pack),
+    Schedule("panels", pack, can_pack_points, are_enough_to_pack, PANELS),
     Schedule("unroll-and-jam", launch_found, can_jam_points, are_enough_to_jam),
     Schedule(FEW_POINTS, launch_a_point, can_be_alone, are_few_alone),
     Schedule("lanes, results apart", launch_found, can_make_apart, are_small),
@@ -440,19 +462,6 @@ def pays_at(lanes: LanesKernel, spread: Made, length: float, groups: tuple[int, 
     made, (of_rows, of_elements) = lanes.made, groups
     each = cost_at(made.kernel.body, length, EXTENT, made.tiled, made.facts, of_rows) / EXTENT / lanes.rows
     return cost_at(spread.kernel.body, length, length, spread.tiled, spread.facts, of_elements) <= each
-
-
-def lanes_kernel(s: Segop[core.SegMap], apart: frozenset[Name] = frozenset()) -> LanesKernel:
-    """`threads j` over a chunk of the innermost dimension. Arrays `apart` are memory of each thread until they are
-    done."""
-
-    def fill(b: Builder, chunk: Chunk) -> None:
-        def point(at: tuple[Operand, ...]) -> None:
-            segment_results(b, s.exp.body, s.outs, at, Mode.THREAD, apart)
-
-        lanes_over_chunk(b, s.exp.space, chunk, point)
-
-    return sized(s, fill, 1)
 
 
 def jammed_kernel(s: Segop[core.SegMap]) -> LanesKernel:

@@ -20,15 +20,15 @@ from soac.kernels.kernel_ir.show import show_kernel
 from soac.kernels.lanes.module import emit
 from soac.kernels.passes.pipeline import CPU_PASSES, ready
 from soac.kernels.schedule.cpu.columns import elements_of
-from soac.kernels.schedule.cpu.packed_panels import (
+from soac.kernels.schedule.cpu.packed_panels import DEPTH, PITCH
+from soac.kernels.schedule.cpu.products import (
     CHUNK,
-    DEPTH,
     LEAST_BLOCKS,
     LEAST_COLUMNS,
     LEAST_DEPTH,
+    LEAST_PIECE,
     LEAST_ROWS,
     MOST_TILES,
-    PITCH,
     TILES,
 )
 from soac.kernels.schedule.cpu.unroll_and_jam import ROWS
@@ -63,7 +63,9 @@ def call(program: soac.Program, entry: str, *args: np.ndarray) -> list:
 def test_a_product_has_a_kernel_with_panels(program: soac.Program) -> None:
     kernels = [kernel for kernel in program.compiled.host.kernels if "narrow" not in kernel.name]
     made = [stm for kernel in kernels for stm in kernel.body if isinstance(stm, kir.Alloc)]
-    assert sum("panel" in stm.array.name for stm in made) == 4  # that of `scaled` is that of `rows`
+    assert (
+        sum("panel" in stm.array.name for stm in made) == 8
+    )  # sums whole and cut; those of `scaled` are those of `rows`
 
 
 @pytest.mark.parametrize("n", [LEAST_ROWS - 1, LEAST_ROWS, 8 * TILES - 1, 8 * TILES + 1, 300])
@@ -108,6 +110,42 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
     xss, yss = source.random((200, 333), dtype=np.float32), source.random((333, 150), dtype=np.float32)
     forced = {"main.ys.suff_outer_0": True}
     assert len({program.call("main", [xss, yss], forced=forced, threads=t)[0].tobytes() for t in (1, 2, 3)}) == 1
+
+
+LONG = (2 * LEAST_PIECE - 1, 2 * LEAST_PIECE, 2 * LEAST_PIECE + 1, 3 * LEAST_PIECE - DEPTH, 40 * LEAST_PIECE + 7)
+
+
+@pytest.mark.parametrize("p", LONG)
+def test_long_sums_of_few_results_are_cut(program: soac.Program, followed: soac.Program, p: int) -> None:
+    """Pieces of the sums, on sizes around those of a piece; what follows a product; an operator that does not commute;
+    symmetric results. The bits are the same for any number of threads."""
+    source, (n, m) = np.random.default_rng(12), (LEAST_ROWS + 1, CHUNK + 1)
+
+    def ints(*shape: int) -> np.ndarray:
+        return source.integers(-9, 9, shape).astype(np.int32)
+
+    xss, yss, cs, ds = ints(n, p), ints(m, p), ints(m), ints(n)
+    turned = np.ascontiguousarray(yss.T)
+    assert_equal(call(program, "ints", xss, turned), xss @ yss.T)
+    sums = (xss @ yss.T + cs + ds[:, None]).astype(np.int64)
+    np.testing.assert_array_equal(call(followed, "biased", xss, yss, cs, ds)[0], np.where(sums > 5, 2 * sums, sums))
+    old, pair = ints(2, n, m), (np.stack([xss, xss + 1]), np.stack([turned, turned]))
+    np.testing.assert_array_equal(call(followed, "batch", *pair, old)[0], 7 * (pair[0] @ pair[1]) - old)
+    a, b = np.ones((n, m), np.int32), np.zeros((n, m), np.int32)
+    with np.errstate(over="ignore"):
+        for k in range(p):
+            a, b = a * xss[:, k, None], b * xss[:, k, None] + turned[k]
+    for found, want in zip(call(program, "pairs", xss, turned), (a, b), strict=True):
+        np.testing.assert_array_equal(found, want)
+
+
+def test_cut_sums_have_the_same_bits_on_any_number_of_threads() -> None:
+    program, source = soac.compile(FLOATS), np.random.default_rng(13)
+    xss = np.ascontiguousarray(source.random((LEAST_ROWS + 3, 5 * LEAST_PIECE + 9)).T)
+    grams = {t: program.call("gram", [xss], forced={"gram.ys.suff_outer_0": True}, threads=t)[0] for t in (1, 2, 3)}
+    assert len({gram.tobytes() for gram in grams.values()}) == 1
+    np.testing.assert_array_equal(grams[1], grams[1].T)
+    np.testing.assert_allclose(grams[1], xss.T @ xss / 2)
 
 
 @pytest.mark.parametrize("n", [LEAST_ROWS - 1, LEAST_ROWS, 8 * TILES + 1])
@@ -318,7 +356,7 @@ def test_panels_are_as_wide_as_a_group_of_lanes() -> None:
     program = soac.compile(PROGRAM.partition("entry pairs")[0])
     texts = {kernel.name: (kernel, show_kernel(kernel)) for kernel in program.compiled.host.kernels}
     packed = [(kernel, text) for kernel, text in texts.values() if re.search(r"\bgroup\b", text)]
-    assert len(packed) == 2
+    assert len(packed) == 4, "two products, their sums whole and cut"
     for kernel, text in packed:
         assert show_kernel(parse_kernel(text)) == text
         assert "llvm.loop.unroll.count" in emit((ready(kernel, CPU_PASSES),))
