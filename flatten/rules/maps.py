@@ -53,7 +53,7 @@ from ..versions.guards import (
 )
 from ..versions.intra import in_few, inside, inside_version, unless_inside
 from ..versions.irregular import lengths_of, sequential_version
-from ..versions.loop_defaults import with_loops
+from ..versions.loop_defaults import in_turns, with_loops
 from ..versions.parallelism import exploitable, exploitable_stm, holds_uniform, holds_varying, is_mixed, is_sequential
 from ..versions.product_defaults import in_threads_pays
 from .interchange import in_columns
@@ -165,7 +165,8 @@ def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice
     if sums_rows(flow, f.body):
         versions = [replace(version, pays=Const(Prim.BOOL, False)) for version in versions]
     if middle is not None:
-        versions += [inside_version(flow, inner, f, middle, row, lengths) for row in choice.inside]
+        collectives = [inside_version(flow, inner, f, middle, row, lengths) for row in choice.inside]
+        versions += [in_turns(flow, inner, f.body, one) if choice.full else one for one in collectives]
     if choice.full or not (choice.outer or versions):
         last = flat
     else:

@@ -9,6 +9,9 @@ worth: the more, the sooner a round is over.
 
     if t ≤ p · (ROUND / m) then segmap Σ e else G(Σ, e)        m: the most that a SOAC of a point goes through; 1 for
                                                                p ≥ POINTS, where nests without loops are in threads too
+
+A point whose threads are inside a collective is a core's turn, and no other core has a part of it: that is the default
+where 1 ≤ p · (ROUND / m).
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from ...ir.ops import Op
 from ...ir.traverse import bodies, bound_in_body
 from ...ir.types import Atom, i64
 from ..context.nest import Flow, Nest
-from .guards import Version, parallelism_of, product_of
+from .guards import Version, both, parallelism_of, product_of
 from .intra import Widths, folded, is_known
 from .parallelism import holds_wide, is_sequential
 from .width_bounds import bounds_in
@@ -37,7 +40,17 @@ factorisations of 64 to 512 rows took 1.3 to 6 times as long flattened."""
 
 def with_loops(flow: Flow, nest: Nest, body: Body, version: Version) -> Version:
     """The version that runs the body in the threads of the nest, guarded by what its loops hold."""
-    return replace(version, kind=EVEN, par=lambda: _threads(flow, nest, body)) if keeps_rounds(flow, body) else version
+    if not keeps_rounds(flow, body):
+        return version
+    return replace(version, kind=EVEN, par=lambda: _worth(flow, nest, _most(flow, body)))
+
+
+def in_turns(flow: Flow, nest: Nest, body: Body, version: Version) -> Version:
+    """The version with a core's turn for each point, by default unless these are few and take long."""
+    if not flow.context.machine.keeps_rows or None in (paths := _most(flow, body)):
+        return version
+    pays = flow.op("pays", Op.LE, i64(1), _worth(flow, nest, paths))
+    return replace(version, pays=both(flow, version.pays, pays))
 
 
 def keeps_rounds(flow: Flow, body: Body) -> bool:
@@ -74,15 +87,18 @@ def _scans(body: Body) -> bool:
     return False
 
 
-def _threads(flow: Flow, nest: Nest, body: Body) -> Atom:
-    """p · (ROUND / m); where a width has no bound, m is more than that."""
+def _most(flow: Flow, body: Body) -> tuple[Widths | None, ...]:
+    """The widths that bound those of the SOACs of a body, each once; None where a width has no bound."""
     local = set(bound_in_body(body))
     bounds = bounds_in(flow, body, lambda a: is_known(flow, a, local))
-    paths = [bounds.most_of_all(path) for path in dict.fromkeys(_paths(body))]
-    found = tuple(dict.fromkeys(path for path in paths if path is not None))
+    return tuple(dict.fromkeys(bounds.most_of_all(path) for path in dict.fromkeys(_paths(body))))
+
+
+def _worth(flow: Flow, nest: Nest, paths: tuple[Widths | None, ...]) -> Atom:
+    """p · (ROUND / m); where a width has no bound, m is more than that."""
     points, most = parallelism_of(flow, nest), i64(ROUND + 1)
     if None not in paths:
-        most = folded(flow, Op.MAX, (i64(1), *(product_of(flow, path) for path in found)))
+        most = folded(flow, Op.MAX, (i64(1), *(product_of(flow, path) for path in paths if path is not None)))
     few = flow.op("few", Op.LT, points, i64(POINTS))
     worth = flow.op("worth", Op.QUOT, i64(ROUND), flow.op("most", Op.SELECT, few, most, i64(1)))
     return flow.op("par", Op.MUL, points, worth)

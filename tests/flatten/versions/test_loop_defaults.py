@@ -32,6 +32,10 @@ SUM = """
 entry main [b][n] (xs: [b][n]f64): f64 =
   f64.sum (map (\\x -> let ys = loop x for _i < 3 do (let s = f64.sum x in map (\\e -> e / 2 + s) x) in f64.sum ys) xs)
 """
+PAIRS = """
+entry main [b][n] (xs: [b][n]f32): [b][n]f32 =
+  map (\\x -> loop x for _i < 2 do map (\\e -> f32.sum (map (\\d -> (e - d) / 8) x)) x) xs
+"""
 SCAN = STEPS.replace("map (\\e -> e / 2 + s) x", "map (/ s) (scan (+) 0 x)")
 NO_LOOP = "entry main [b][n] (xs: [b][n]f64): [b][n]f64 = map (\\x -> map (/ f64.sum x) (scan (+) 0 x)) xs"
 
@@ -71,6 +75,17 @@ def test_long_rows_are_for_all_threads() -> None:
         for threads in (1, 4, 16):
             with program.settings(threads=threads):
                 assert program.trace("main", [np.zeros((points, n))])[1][0][2] == outer
+
+
+@pytest.mark.parametrize(("points", "n", "inside"), [(1, 400, True), (1, 600, False), (3, 500, True), (3, 600, False)])
+def test_no_core_has_a_turn_of_long_work(points: int, n: int, inside: bool) -> None:
+    """Rounds of n * n elements: by default a core has a whole point where these are many or its rounds are short."""
+    program = soac.compile(PAIRS)
+    with program.settings(threads=1 + points):
+        _, trace = program.trace("main", [np.zeros((points, n), np.float32)])
+    taken = {guard.split(".")[-1]: choice for guard, _, choice in trace}
+    assert not taken["suff_even_0"]
+    assert taken["suff_intra_0"] == inside
 
 
 def test_below_a_sum() -> None:

@@ -69,7 +69,7 @@ def test_a_product_asks() -> None:
 
 @pytest.mark.parametrize("text", [NO_PRODUCT, NEAREST, NEAREST_AND_MORE, OWN_MATRIX, OWN_ROWS])
 def test_what_is_no_product_of_rows_that_points_share_asks_nothing(text: str) -> None:
-    assert conditional(text) == []
+    assert "ys.suff_outer_0" not in conditional(text)
 
 
 @pytest.mark.parametrize(
