@@ -106,6 +106,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("programs", nargs="*", help="of the suite, the classes and NPBench; default: all")
     parser.add_argument("--suite", type=Path, default=os.environ.get("NPBENCH"), help="where NPBench's repository is")
     parser.add_argument("--preset", default="M", help="sizes of NPBench: S, M, L, paper; default: M")
+    parser.add_argument("--alone", action="store_true", help="no peers: about 10 minutes")
     parser.add_argument("--seconds", type=float, default=0.5, help="that a race takes, at least")
     parser.add_argument("--most-seconds", type=float, default=5.0)
     parser.add_argument("--json", type=Path, help="write the rows here")
@@ -173,13 +174,13 @@ def works(call: Run, most: float) -> bool:
         return False
 
 
-def of_suite(name: str, threads: int, _: argparse.Namespace) -> Iterator[Contest]:
-    path = program_path(name)
+def of_suite(name: str, threads: int, options: argparse.Namespace) -> Iterator[Contest]:
+    path, libraries = program_path(name), () if options.alone else LIBRARIES
     program = soac.load(path)
     for one in large_data_sets(name):
         args = inputs_of(one, program, path)
         own, placed = program.prepare(one.entry, threads=threads), program.place(one.entry, args)
-        peers = {peer.library: peer.call for peer in peers_of(name, one.entry, args, LIBRARIES)}
+        peers = {peer.library: peer.call for peer in peers_of(name, one.entry, args, libraries)}
         label = " ".join((name, *([] if one.entry == "main" else [one.entry]), one.label))
         yield Contest(label, lambda: own(placed), peers, bytes_moved(args, own(args)))  # noqa: B023
 
@@ -193,7 +194,8 @@ def of_npbench(name: str, threads: int, options: argparse.Namespace) -> Iterator
     args = case.arguments(values)
     program = soac.load(case.path)
     own, placed = program.prepare("main", threads=threads), program.place("main", args)
-    peers = {peer.variant: peer for peer in npbench_peers(case, suite, values, (*PARALLEL, "jax"))}
+    variants = () if options.alone else (*PARALLEL, "jax")
+    peers = {peer.variant: peer for peer in npbench_peers(case, suite, values, variants)}
     calls = {variant: lambda peer=peer: peer.call(peer.fresh()) for variant, peer in peers.items()}
     yield Contest(f"{name} {options.preset} (NPBench)", lambda: own(placed), calls, bytes_moved(args, own(args)))
 
