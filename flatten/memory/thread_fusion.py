@@ -18,6 +18,7 @@ from dataclasses import replace
 from ...ir.core import (
     Apply,
     Body,
+    Copy,
     Exp,
     Fix,
     ForLoop,
@@ -214,6 +215,11 @@ def _loop_of(body: Body, chain: list[Stm], used: set[Name], names: Names) -> tup
     for stm in chain:
         results += _add_member(made, stm)
     memory: list[Stm] = []
+    for k, acc in enumerate(made.accumulators):  # of no rounds the result is the neutral, which others read
+        if acc.type.shape and isinstance(neutral := made.inits[k], Var):
+            own = Param(names.again(neutral.name), acc.type)
+            memory.append(single(Copy(neutral.name), own, loc))
+            made.inits[k] = Var(own.name)
     for param in (p for stm in chain for p in stm.pat if p.name in made.elements and p.name in used):
         start, now, then = (Param(names.again(param.name), param.type) for _ in range(3))
         memory.append(single(Scratch(param.type), start, loc))
