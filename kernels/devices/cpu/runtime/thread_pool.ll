@@ -15,7 +15,7 @@
 @workers = internal global i64 0, align 64
 @numbered = internal global i64 0, align 64
 @handles = internal global [$MAX_THREADS$ x i64] zeroinitializer, align 64
-@left_free = internal global i64 -1, align 64
+@room = internal global [16 x i64] zeroinitializer, align 64
 
 ; Take ranges, first those of the own share, until there are none, something failed, or somebody wants to stop. Gives 1 for
 ; the last.
@@ -101,12 +101,12 @@ finish:
   br label %wait
 }
 
-; Keep the workers off the processor that this thread is on, if there is another: a system may begin a thread on the processor of
-; the one that wakes it, behind that one, for milliseconds.
+; Keep the workers where this thread may be, but off the processor that it is on, if there is another: a system may begin a thread
+; on the processor of the one that wakes it, behind that one, for milliseconds. @room: where they are kept.
 define internal void @make_room() {
 linux:  %set = alloca [16 x i64], align 8
 linux:  %here = sext i32 (call i32 @sched_getcpu()) to i64
-linux:  ret void if icmp eq i64 %here, (load i64, ptr @left_free) || icmp uge i64 %here, 1024
+linux:  ret void if icmp uge i64 %here, 1024
 linux:  ret void if icmp slt i32 (call i32 @sched_getaffinity(i32 0, i64 128, ptr %set)), 0
 linux:  %word = lshr i64 %here, 6
 linux:  %others = xor i64 (shl i64 1, (and i64 %here, 63)), -1
@@ -114,8 +114,8 @@ linux:  store i64 (and i64 (load i64, ptr %set[%word]), %others), ptr %set[%word
 linux:  for %k < 16, i64 %any = 0 then %more {
 linux:    %more = or i64 %any, (load i64, ptr %set[%k])
 linux:  }
-linux:  ret void if icmp eq i64 %any, 0
-linux:  store i64 %here, ptr @left_free
+linux:  ret void if icmp eq i64 %any, 0 || icmp eq i32 (call i32 @memcmp(ptr %set, ptr @room, i64 128)), 0
+linux:  store [16 x i64] (load [16 x i64], ptr %set), ptr @room
 linux:  %workers = load atomic i64, ptr @workers acquire, align 8
 linux:  for %worker < %workers {
 linux:    call i32 @pthread_setaffinity_np(i64 (load i64, ptr @handles[%worker]), i64 128, ptr %set)
@@ -187,7 +187,7 @@ define i64 @soac_pool_grow(i64 %count) {
     goto %end if icmp ne i32 (call i32 @pthread_create(ptr %handle, ptr null, ptr @worker, ptr %start)), 0
     call i32 @pthread_detach(i64 (load i64, ptr %handle))
     store atomic i64 (add i64 %workers, 1), ptr @workers release, align 8
-    store i64 -1, ptr @left_free
+    store [16 x i64] zeroinitializer, ptr @room
   }
 end:
   ret i64 %k
@@ -200,7 +200,7 @@ define i64 @soac_pool_reset() {
   store i64 0, ptr @busy
   store i64 0, ptr @sleepers
   store i64 0, ptr @workers
-  store i64 -1, ptr @left_free
+  store [16 x i64] zeroinitializer, ptr @room
   call i32 @pthread_mutex_init(ptr @mutex, ptr null)
   call i32 @pthread_cond_init(ptr @awake, ptr null)
   ret i64 0
