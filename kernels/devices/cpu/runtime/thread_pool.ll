@@ -111,10 +111,10 @@ linux:  ret void if icmp slt i32 (call i32 @sched_getaffinity(i32 0, i64 128, pt
 linux:  %word = lshr i64 %here, 6
 linux:  %others = xor i64 (shl i64 1, (and i64 %here, 63)), -1
 linux:  store i64 (and i64 (load i64, ptr %set[%word]), %others), ptr %set[%word]
-linux:  for %k < 16, i64 %any = 0 then %more {
-linux:    %more = or i64 %any, (load i64, ptr %set[%k])
+linux:  for %k < 16, i64 %new = 0 then %more {
+linux:    %more = or i64 %new, (xor i64 (load i64, ptr %set[%k]), (load i64, ptr @room[%k]))
 linux:  }
-linux:  ret void if icmp eq i64 %any, 0 || icmp eq i32 (call i32 @memcmp(ptr %set, ptr @room, i64 128)), 0
+linux:  ret void if icmp eq i64 %new, 0
 linux:  store [16 x i64] (load [16 x i64], ptr %set), ptr @room
 linux:  %workers = load atomic i64, ptr @workers acquire, align 8
 linux:  for %worker < %workers {
