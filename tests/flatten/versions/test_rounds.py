@@ -101,6 +101,11 @@ SHAPES = {
         "(c with [k] = map2 (+) c[k] b, a with [k] = map2 (*) a[k] b)).0",
         361,  # copied in each round: what is in the memory of a collective
     ),
+    "one of two widths": (
+        "entry main [n] (a: *[n][n]i32) (b: [n]i32): *[n][n]i32 = loop a for k < n do "
+        "let m = if b[k] > 0 then 1 else n - k in a with [:m, :m] = map (map (+ b[k])) (a[:m, :m] :> [m][m]i32)",
+        32,
+    ),
     "a width that is read": (
         "entry main [n] (a: *[n][n]i32) (b: [n]i32): *[n][n]i32 = loop a for k < n do "
         "let m = i64.i32 b[k] % n in a with [k, :m] = map (+ 1) (a[k, :m] :> [m]i32)",
