@@ -104,4 +104,4 @@ def arguments() -> dict[str, list[Args]]:
     calls |= {name: [keyed(k, n) for k, n in BINS] for name in ("counts", "greatest", "weights", "first_of_greatest")}
     rows = ("sums", "affine", "doubled_sums", "row_sum", "affines", "doubled_prefixes")
     calls["counts"] = [*calls["counts"], keyed(40000, 3000)]
-    return calls | {name: [*matrices, [ints(3, 2100)]] for name in rows}
+    return calls | {name: [*matrices, [ints(2, 4100)]] for name in rows}
