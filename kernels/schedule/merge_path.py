@@ -5,12 +5,13 @@
 The path through n row ends and m elements that takes elements while `q < ends[p]`, and else the end of row p, has n + m
 steps. Block b makes the steps b*GRAIN .. (b+1)*GRAIN: it finds where on the path they begin and end, (p0, q0) and
 (p1, q1), with two binary searches, reduces the elements of the rows p0 .. p1-1 that end there, its threads side by side
-on the elements of a row, and carries out what it has of row p1. A second pass combines these carries with the rows that
-they belong to, in order, so that operators need not commute and nothing is added atomically. The parts depend on the
+on the elements of a row, and carries out what it has of row p1. A second pass, with a thread for each part, combines
+these carries with the rows that they belong to, in order, so that operators need not commute and nothing is added
+atomically. The parts depend on the
 sizes alone: the result has the same bits for any number of threads.
 
 On a GPU the collective is a warp, which waits for no other at the end of a row, with an eighth of the steps, and
-reduces short rows side by side (`short_rows.py`); a thread for each part combines the carries of a row that ends there.
+reduces short rows side by side (`short_rows.py`).
 """
 
 from __future__ import annotations
@@ -50,11 +51,8 @@ def run_parts(s: Segop[core.SegRed], _: bool) -> None:
     h.launch(made, parts, steps, 1.0 + made.cost / EXTENT**2, s.stm.loc)
 
     def combine(_: tuple[Param, ...]) -> None:
-        if of_warps:
-            carried, blocks = carries_by_threads(s, outs, carries, ends), h.ceil_div(parts, BLOCK.threads)
-        else:
-            carried, blocks = carry_kernel(s, outs, carries, ends), i64(1)
-        h.launch(carried, blocks, parts, carried.cost / EXTENT, s.stm.loc)
+        carried = carry_kernel(s, outs, carries, ends)
+        h.launch(carried, h.ceil_div(parts, BLOCK.threads), parts, carried.cost / EXTENT, s.stm.loc)
 
     either(h, (), h.op(Op.LT, i64(1), parts, base="many"), combine, lambda _: None, s.stm.loc)
 
@@ -131,34 +129,8 @@ def stored(b: Builder, arrays: list[Name], at: Operand, values: tuple[Value, ...
 
 
 def carry_kernel(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], lasts: Name) -> Made:
-    """A row that began in earlier parts gets what these carry; a segmented reduction of the carries, by row."""
-    h, exp, b = s.h, s.exp, s.h.builder()
-    results, partial, last = [output(b, o) for o in outs], [b.array(c) for c in carries], b.array(lasts)
-    neutral = [b.operand(atom) for red in exp.reds for atom in red.neutral]
-    row, accs = b.declare("row", ZERO), [b.declare("acc", ne) for ne in neutral]
-    part = b.fresh("part", Prim.I64)
-    with b.nested() as stms:
-        at, so_far = b.copy(row), [b.copy(acc) for acc in accs]
-        next_row = scalar(b.element(last, (part,)))
-        carried = [b.element(array, (part,)) for array in partial]
-        with b.nested() as ends_here:
-            tail = [b.element(result, (at,)) for result in results]
-            for result, value in zip(results, combined(b, exp.reds, so_far, tail, Mode.BLOCK), strict=True):
-                put(b, result, at, value, Mode.BLOCK)
-            b.assign(accs, map(scalar, carried))
-        with b.nested() as goes_on:
-            b.assign(accs, map(scalar, combined(b, exp.reds, so_far, carried, Mode.BLOCK)))
-        ended = b.op(Op.LT, Prim.I64, at, next_row, base="ended")
-        b.emit(kir.KIf(ended, tuple(ends_here), tuple(goes_on)))
-        b.emit(kir.Assign(row, next_row))
-    (parts,) = h.types[lasts].shape
-    b.emit(kir.For(part, b.operand(parts), tuple(stms)))
-    return h.finish(b, f"{s.base}_carry")
-
-
-def carries_by_threads(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], lasts: Name) -> Made:
-    """The same by a thread for each part: where the row that the part before carries ends in it, the thread goes back
-    to the first part that carries this row, and combines from there on."""
+    """A row that began in earlier parts gets what these carry, by a thread for each part: where the row that the part
+    before carries ends in it, the thread goes back to the first part that carries this row, and combines from there."""
     h, exp, b = s.h, s.exp, s.h.builder()
     results, partial, last = [output(b, o) for o in outs], [b.array(c) for c in carries], b.array(lasts)
     (parts,) = h.types[lasts].shape
