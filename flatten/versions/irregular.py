@@ -8,8 +8,9 @@
 with n = Par(Σ) rows of m elements together; ε is the padded work of a version (`flatten/versions/skew.py`). The t
 are thresholds, `main.ys.suff_outer_0`; the s are parameters of a tuning file too, `main.ys.skew_0`, in thousandths, and
 `main.ys.longest_0`. On a machine without warps the first is t0 ≤ 3/2 (m + n) / (longest + 1), `main.ys.suff_even_0`;
-where the body has loops, whose lanes wait for the longest of their rows, the longest row counts `LOCKSTEP` times, and
-threads are taken only where rows as long as the longest beside them have at most 3 (m + n) elements.
+where the body has loops, whose lanes wait for the longest of their rows (threads with a histogram or a scatter go one
+after the other), the longest row counts `LOCKSTEP` times, and threads are taken only where rows as long as the longest
+beside them have at most 3 (m + n) elements.
 Where little is to be done, what lanes wait for included, the first guard sees all elements as its parallelism. Where
 widths are expensive to know, it is the usual one, and there are none inside. In a nest with other parallelism,
 statements of varying width have versions of their own.
@@ -135,8 +136,9 @@ def lengths_of(flow: Flow, nest: Nest, stms: tuple[Stm, ...]) -> Lengths | None:
     if frontier(flow, given - set(bound)) is None:
         return None
     inner = (exp for stm in stms if isinstance(stm.exp, If) for body in bodies(stm.exp) for exp in all_exps(body))
-    lockstep = any(isinstance(exp, Loop | Hist | Scatter) for exp in (*(stm.exp for stm in stms), *inner))
-    return Lengths(nest, before, widths, lockstep, None)
+    exps = (*(stm.exp for stm in stms), *inner)
+    in_turn = any(isinstance(exp, Hist | Scatter) for exp in exps)
+    return Lengths(nest, before, widths, not in_turn and any(isinstance(exp, Loop) for exp in exps), None)
 
 
 def _varying_widths(flow: Flow, stm: Stm, varies: set[Name]) -> Iterator[Atom]:
