@@ -168,14 +168,14 @@ SPLIT_K: Table = (
     Schedule("columns", launch_narrow),
 )
 ELEMENTS: Table = (Schedule("elements", launch_wide),)
-WIDE: Table = (Schedule("short rows", launch_short, rows_of, are_short), *ELEMENTS)
 STREAMED: Table = (Schedule("rows as they lie", launch_streamed),)
 CHUNKS: Table = (
     Schedule("streamed rows", launch_streamed, can_stream_chunks, is_tall),
     Schedule("split-K", lambda s, _: run(s, SPLIT_K), can_narrow, is_narrow, SPLIT_K),
-    *WIDE,
+    Schedule("short rows", launch_short, rows_of, are_short),
+    *ELEMENTS,
 )
-IN_WIDE_CHUNKS = Schedule("chunks", lambda s, _: in_chunks(s, WIDE), rows=WIDE)
+IN_WIDE_CHUNKS = Schedule("chunks", lambda s, _: in_chunks(s, ELEMENTS), rows=ELEMENTS)
 IN_CHUNKS = Schedule("chunks", lambda s, _: in_chunks(in_one_row(s), CHUNKS), rows=CHUNKS)
 
 
