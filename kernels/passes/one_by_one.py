@@ -10,9 +10,9 @@ table or a list (`analysis/walks.py`) up to ten times, as trial division, counts
 to three times. As scalar code the processor begins the next thread while it waits for this one. Values, their order
 and the checks stay.
 So does a thread that writes a row which lanes would scatter (`analysis/long_rows.py`): patches of an image, lines of
-text.
-Loops whose threads only compute until they are done stay in lanes, and those that write where a counter says that all
-share. Threads whose results are reduced are taken in the same way, each combined with those before it.
+text. Loops whose threads only compute until they are done stay in lanes (but the last few: `lanes/last_lanes.py`), and
+those that write where a counter says that all share. Threads whose results are reduced are taken in the same way, each
+combined with those before it.
 """
 
 from __future__ import annotations
@@ -59,6 +59,12 @@ def one_by_one(kernel: Kernel) -> Kernel:
     return replace(kernel, body=body) if turns.new.made else kernel
 
 
+def goes_one_by_one(kernel: Kernel) -> bool:
+    """Whether it has such threads."""
+    turns = _Turns(find_facts(kernel.body), NewNames("w"))
+    return any(isinstance(stm, Threads) and turns.is_scalar(stm) for stm in all_statements(kernel.body))
+
+
 @dataclass(frozen=True, slots=True)
 class _Turns:
     """`facts`: of the kernel."""
@@ -68,12 +74,15 @@ class _Turns:
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         match stm:
-            case Threads(unit=Level.THREAD) if self.wander(stm) or writes_rows(stm.body, self.facts):
+            case Threads() if self.is_scalar(stm):
                 return self.in_turn(stm, self.new.copy(), ())
             case BlockReduce() if self.wander(stm):
                 return self.combined(stm)
             case _:
                 return None
+
+    def is_scalar(self, stm: Threads) -> bool:
+        return stm.unit is Level.THREAD and (self.wander(stm) or writes_rows(stm.body, self.facts))
 
     def wander(self, stm: Threads | BlockReduce) -> bool:
         return stm.index.prim is Prim.I64 and (_store_along(stm.body) or walks(stm.body, self.facts))

@@ -6,11 +6,15 @@
     reduce op ne (threads i in lo..hi { .. ys[js[i]] .. })          ys is written by the kernel
     ⟶  the same with hi - lo <= 12: the next round of a loop waits for this one, and a gather for what was stored
 
+    reduce op ne (threads i in lo..hi { .. })                       lo or hi depends on a load, lanes are folded long
+    ⟶  the same with hi - lo <= W / 2
+
 with W the lanes of a vector. Such rows are mostly short: a reduction in lanes sets up its accumulators, masks its only
 vector and folds the lanes for three elements as for three hundred, and a masked gather is no cheaper than the elements
-of it where these are few. Where nothing is gathered, a masked load is cheaper than a loop whose length the processor
-has to guess. A short row is combined from the left; the order depends on (lo, hi) and W alone. It is done where an
-element is few operations, none expensive: else the masked vector is cheaper than a call for each element.
+of it where these are few. Where nothing is gathered, and the lanes are folded soon, a masked load is cheaper than a
+loop whose length the processor has to guess. A short row is combined from the left; the order depends on (lo, hi) and W
+alone. It is done where an element is few operations, none expensive: else the masked vector is cheaper than a call for
+each element.
 """
 
 from __future__ import annotations
@@ -63,7 +67,9 @@ class _Splitter:
                 return None
             case BlockReduce() if any(self.waits(one) for one in statements(stm.body)):
                 return self.split(stm, FEW)
-            case BlockReduce() if not names(stm.lo, stm.hi).isdisjoint(self.loaded) and gathers(stm):
+            case BlockReduce() if not names(stm.lo, stm.hi).isdisjoint(self.loaded) and (
+                gathers(stm) or folds_long(stm)
+            ):
                 return self.split(stm, self.width // 2)
             case _:
                 return None
@@ -103,6 +109,16 @@ class _Splitter:
         step = contracted_step(stm.step or stm.op, stm.body, stm.values)
         body += taken_in(copy, step, accs, tuple(map(copy.read, stm.values)))
         return kir.For(k, length, tuple(body))
+
+
+def folds_long(stm: BlockReduce) -> bool:
+    """Does it take longer to combine the lanes in the end than the elements of a short row: in order, for several
+    results, or by extrema of floats?"""
+    extrema = (
+        isinstance(one, KLet) and isinstance(one.rhs, KOp) and one.rhs.op in (Op.MIN, Op.MAX) and one.rhs.prim.is_float
+        for one in statements(stm.op.body)
+    )
+    return not stm.commutative or len(stm.outs) > 1 or any(extrema)
 
 
 def gathers(stm: BlockReduce) -> bool:

@@ -11,10 +11,11 @@ from ....ir.errors import Loc
 from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Var, i64
-from ...analysis.cost import EXTENT, LANES
+from ...analysis.cost import EXTENT, LANES, lanes_of
 from ...analysis.own_operands import own_operands
 from ...analysis.widest_type import widest_type
 from ...passes.columns_by_rows import columns_by_rows
+from ...passes.one_by_one import goes_one_by_one
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import Builder, Mode, Operand
 from ..space import OPEN, OPEN_LENGTH, OPEN_LESS, Chunk, chunk_of, closed, lanes_over_chunk, segment_results
@@ -47,6 +48,12 @@ class LanesKernel:
     flat: bool = False
     wide: int = 0
     by_rows: bool = False
+
+    @property
+    def cost_of_unlike_rows(self) -> float:
+        """That of an element where rows vary in length: of all lanes, if they go one after the other then."""
+        kernel, facts = self.made.kernel, self.made.facts
+        return self.cost * (lanes_of(kernel.body, facts) if goes_one_by_one(kernel) else 1)
 
 
 def sized(s: Segop[core.SegMap | core.SegScatter], fill: Callable[[Builder, Chunk], None], rows: int) -> LanesKernel:

@@ -256,8 +256,9 @@ def is_long_to_spread(s: Points, spread: Made) -> Atom:
     points = h.product(s.exp.space.widths[s.joined.outer if isinstance(s.joined, Joined) else -1 :])
     width = row_width(h, s.exp.body) or loop_bound(h, s.exp.body) or copied_width(h, s.exp)
     if width is None:
-        middle = middle_width(h, s.exp)
-        return TRUE if lanes.cost > spread.cost else FALSE if middle is None else at_least(h, middle, COUNTED)
+        if lanes.cost_of_unlike_rows > spread.cost:
+            return TRUE
+        return at_least(h, middle_width(h, s.exp) or i64(0), COUNTED)
     least = least_to_spread(lanes, spread)
     if least is not None and least <= SHORT:
         return TRUE
