@@ -34,6 +34,7 @@ from ..kernel_ir.nodes import (
 from ..llvm.convert import convert
 from ..llvm.text import llvm_type, memory_type
 from .index_comparisons import COUNTED, counted_lanes
+from .last_lanes import last_lanes, more_than, most_alone
 from .prefetch import LINE
 from .repeated_ends import one_by_one, reaching_back
 from .values import (
@@ -168,7 +169,7 @@ def _under_mask(e: Lanes, mask: Mask, body: tuple[KStm, ...], run: Run) -> None:
 def while_loop(e: Lanes, stm: KWhile, run: Run) -> None:
     """`before`, the test, the body; where the condition varies, lanes leave one by one. Raises IRError where the
     analysis took a varying condition for uniform."""
-    if e.facts.varies(stm.cond):
+    if e.facts.varies(stm.cond) and not e.alone:
         _varying_while(e, stm, run)
         return
     with e.code.loop("while", "do", "done") as test:
@@ -181,7 +182,8 @@ def while_loop(e: Lanes, stm: KWhile, run: Run) -> None:
 
 
 def _varying_while(e: Lanes, stm: KWhile, run: Run) -> None:
-    """Lanes leave one by one; the loop ends with the last."""
+    """Lanes leave one by one; the loop ends with the last, or where the last few go on in scalar code."""
+    alone = most_alone(e, stm)
     code, t = e.code, e.vec.raw("i1")
     slots = [code.slot(t) for _ in range(e.unroll)]
     for slot, bits in zip(slots, e.mask or (ALL_ON,) * e.unroll, strict=True):
@@ -193,9 +195,12 @@ def _varying_while(e: Lanes, stm: KWhile, run: Run) -> None:
             staying = mask_of(e, operand(e, stm.cond))
         for slot, bits in zip(slots, staying, strict=True):
             code.do(f"store {t} {bits}, ptr {slot}")
-        test(any_lane(e, staying))
+        test(more_than(e, alone, staying) if alone else any_lane(e, staying))
         with owning(e, stm, staying):
             run(e, stm.body)
+    if alone:
+        left = tuple(code.op(f"load {t}, ptr {slot}") for slot in slots)
+        last_lanes(e, stm, left, lambda: while_loop(e, stm, run))
 
 
 # ---- threads -----------------------------------------------------------------------------------------------------

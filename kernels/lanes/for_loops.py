@@ -6,6 +6,7 @@ from ..analysis.settled import Settled, is_costly, settling
 from ..kernel_ir.nodes import For, KConvert, KIf, KLet, KLoad, KOp, KStm, Operand, Store
 from ..llvm.text import llvm_type
 from .control import Run, owning
+from .last_lanes import last_lanes, more_than, most_alone
 from .values import Lanes, LaneValue, Mask, Uniform, any_lane, complement, intersect, operand, splat, vectors
 
 FEW = 16
@@ -24,6 +25,7 @@ def for_loop(e: Lanes, stm: For, run: Run) -> None:
     counter = code.slot(t, 8)
     code.do(f"store {t} 0, ptr {counter}")
     flag, each = flag_tested(e, stm) or (None, False)
+    alone = most_alone(e, stm) if limits and flag is None else 0
 
     def rounds(end: str) -> None:
         with code.loop("for", "do", "done", scatters(stm), unroll=stm.unroll if e.mask is None else 1) as test:
@@ -38,19 +40,39 @@ def for_loop(e: Lanes, stm: For, run: Run) -> None:
                 mask = intersect(e, e.mask, tuple(e.vec.ins(less, prim, here, n) for n in limits))
                 if flag is not None:
                     mask = intersect(e, mask, open_lanes(e, flag, run))
-                test(any_lane(e, mask))
+                test(more_than(e, alone, mask) if alone else any_lane(e, mask))
                 with owning(e, stm, mask):
                     run(e, stm.body)
             code.do(f"store {t} {code.op(f'add {t} {i}, 1')}, ptr {counter}")
 
     if flag is None or each or not isinstance(bound, Uniform):
         rounds(bound.text if isinstance(bound, Uniform) else "")
+        if alone:
+            since = code.op(f"load {t}, ptr {counter}")
+            here = splat(e, prim, since)
+            left = intersect(e, e.mask, tuple(e.vec.ins(less, prim, here, n) for n in limits))
+            last_lanes(e, stm, left, lambda: _go_on(e, stm, less, since, run))
         return
     with code.loop("strip", "open", "settled") as test:
         i = code.op(f"load {t}, ptr {counter}")
         test(code.op(f"and i1 {e.one.ins(less, prim, i, bound.text)}, {any_open(e, flag, run)}"))
         left = e.one.intrinsic("umin", prim, code.op(f"sub {t} {bound.text}, {i}"), str(STRIP))
         rounds(code.op(f"add {t} {i}, {left}"))
+
+
+def _go_on(e: Lanes, stm: For, less: str, since: str, run: Run) -> None:
+    """A loop of scalars that has done some rounds."""
+    code, prim, bound = e.code, stm.index.prim, operand(e, stm.bound)
+    assert isinstance(bound, Uniform), "the bound of one lane"
+    t = llvm_type(prim)
+    counter = code.slot(t, 8)
+    code.do(f"store {t} {since}, ptr {counter}")
+    with code.loop("for", "do", "done") as test:
+        i = code.op(f"load {t}, ptr {counter}")
+        test(e.one.ins(less, prim, i, bound.text))
+        e.env[stm.index.name] = Uniform(prim, i)
+        run(e, stm.body)
+        code.do(f"store {t} {code.op(f'add {t} {i}, 1')}, ptr {counter}")
 
 
 def scatters(stm: For) -> bool:

@@ -10,7 +10,8 @@ rest under one (`passes/choose_lanes.py`), and there are no fast-math flags: the
 
 The parts: `llvm/text.py` (text), `values.py` (values, masks, the emitter's state), `analysis/uniformity.py` (what
 varies), `llvm/ops.py`, `llvm/integers.py`, `llvm/convert.py`, `mathlib` (operations), `memory.py`, `small_tables.py`,
-`prefetch.py`, `flags.py`, `checks.py`, `control.py`, `for_loops.py`, `collectives.py`, `row_scans.py`, `statements.py`.
+`prefetch.py`, `flags.py`, `checks.py`, `control.py`, `for_loops.py`, `last_lanes.py`,
+`collectives.py`, `row_scans.py`, `statements.py`.
 """
 
 from __future__ import annotations
