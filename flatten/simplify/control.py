@@ -16,6 +16,7 @@ from ...ir.core import (
     Convert,
     Copied,
     Copy,
+    Exp,
     Fix,
     ForLoop,
     GuardCmp,
@@ -44,6 +45,11 @@ from .scalars import FALSE, TRUE
 SPECULATED = 4
 """A branch with no more scalar operations than this may be computed without being chosen."""
 
+FEW = 2
+"""Results of a branch that a loop computes whether it takes it or not, each of which waits for the one before."""
+TAGS = 8
+"""Numbers below this one are often names of a few cases."""
+
 
 def choose_branch(stm: Stm, env: Env) -> list[Stm] | None:
     """if true then b1 else b2  ⟶  b1        [S-IfConst]"""
@@ -64,11 +70,23 @@ def select_scalars(stm: Stm, env: Env) -> list[Stm] | None:
             return None
     if not (_is_cheap(then) and _is_cheap(orelse)) or isinstance(env.definition(cond), GuardCmp):
         return None
+    if not env.in_thread and len(stm.pat) > FEW and _is_seldom(env.definition(cond)):
+        return None
     chosen = [
         Stm((param,), PrimOp(Op.SELECT, param.type.prim, (cond, x, y)), stm.certs, (), stm.loc)
         for param, x, y in zip(stm.pat, then.result, orelse.result, strict=True)
     ]
     return [*then.stms, *orelse.stms, *chosen]
+
+
+def _is_seldom(cond: Exp | None) -> bool:
+    """An equality with a constant, which Ball and Larus (PLDI 1993) predict not to hold; a small one may be a tag, of
+    which there are few."""
+    match cond:
+        case PrimOp(Op.EQ, prim, (Const(value=value), Var()) | (Var(), Const(value=value))):
+            return prim.is_int and not 0 <= value < TAGS
+        case _:
+            return False
 
 
 def _is_cheap(body: Body) -> bool:
