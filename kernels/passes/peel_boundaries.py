@@ -18,7 +18,7 @@ and bytes, are read by
     threads i in a..b { .. xs[i-1] .. xs[i+1] .. } and for i in lo..a and b..hi { nearly as it was }        one by one
 
 A reduction whose operands may come in any order is cut too: the middle is reduced, then the ends join it one by one. A
-scan of a kernel is cut where whole groups of lanes end, so that it combines what it combined before:
+scan of a kernel, or of a tile, is cut where whole groups of lanes end, so that it combines what it combined before:
 
     scan i in lo..hi  ⟶  scan i in lo..a' as it was, in a'..b' as the middle, in b'..hi as it was, carries handed on
 
@@ -32,7 +32,7 @@ does, and a check of what is the same for all threads becomes a condition of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from ...ir.ops import Op, can_fail
@@ -85,29 +85,28 @@ MOST, MOST_SCANNED = 500, 100
 
 def peel_boundaries(kernel: Kernel) -> Kernel:
     """The kernel with every thread loop cut where that removes clamps or branches; the same one where there is none."""
-    cutter = _Cutter(assigned(kernel.body), NewNames("", "cut"), written_arrays(kernel))
-    scans = tuple(
-        new for stm in kernel.body for new in (cutter.scan(stm) if isinstance(stm, kir.BlockScan) else (stm,))
-    )
-    body = rewritten(scans, cutter.statement)
+    scans = [stm for stm in kernel.body if isinstance(stm, kir.BlockScan)]
+    cutter = _Cutter(assigned(kernel.body), NewNames("", "cut"), written_arrays(kernel), scans)
+    body = rewritten(kernel.body, cutter.statement)
     return replace(kernel, body=body) if cutter.new.made else kernel
 
 
 def peel_remainders(kernel: Kernel) -> Kernel:
     """The kernel with the thread loops cut whose indices wrap around; the same one where there is none."""
-    cutter = _Cutter(assigned(kernel.body), NewNames("w", "cut"), written_arrays(kernel), True)
+    cutter = _Cutter(assigned(kernel.body), NewNames("w", "cut"), written_arrays(kernel), (), True)
     body = rewritten(kernel.body, lambda stm: cutter.loop(stm) if isinstance(stm, Threads) else None)
     return replace(kernel, body=body) if cutter.new.made else kernel
 
 
 @dataclass(frozen=True, slots=True)
 class _Cutter:
-    """`mutable`: variables that are assigned; `stored`: what the kernel writes; `wraps`: only loops that have
-    remainders are cut."""
+    """`mutable`: variables that are assigned; `stored`: what the kernel writes; `scans`: its own, not those of its
+    loops; `wraps`: only loops that have remainders are cut."""
 
     mutable: frozenset[str]
     new: NewNames
     stored: frozenset[KArray]
+    scans: Sequence[KStm]
     wraps: bool = False
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
@@ -117,6 +116,8 @@ class _Cutter:
                 return self.loop(stm)
             case BlockReduce(commutative=True):
                 return self.reduction(stm)
+            case kir.BlockScan() if stm in self.scans or isinstance(stm.lo, KVar):
+                return self.scan(stm)
             case _:
                 return None
 
