@@ -12,6 +12,7 @@ from ..kernel_ir.nodes import Kernel
 from .choose_lanes import LaneSettings, choose_lanes
 from .columns_by_rows import columns_by_rows
 from .divide_warps import divide_warps
+from .flags_as_words import flags_as_words
 from .flat_row_scans import flat_row_scans
 from .hoist_invariants import hoist_invariants
 from .if_convert import if_convert
@@ -62,6 +63,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
         ("narrow-comparisons", narrow_comparisons),
         ("interleave-rows", interleave_rows),
         ("join-writes", join_writes),
+        ("flags-as-words", flags_as_words),
         ("choose-lanes", lambda kernel: choose_lanes(kernel, settings)),
         ("flat-row-scans", flat_row_scans),
         ("split-varying-reductions", split_varying_reductions),

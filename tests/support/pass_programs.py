@@ -336,6 +336,17 @@ def row_scans(w: Writer) -> str:
     return f"entry main [n][m] (xss: [n][m]{t}) = map (\\xs -> {row}) xss"
 
 
+def flagged(w: Writer) -> str:
+    """Scans of numbers with truth values that say where segments begin, or where they go on."""
+    t, n = w.type(), w.size()
+    w.args.append(np.random.default_rng(w.number(0, 999)).random(n) < 0.2)
+    w.array(t, n)
+    op, ne = w.pick("x + y;0", f"{t}.max x y;{t}.lowest", f"{t}.min x y;{t}.highest").split(";")
+    start, step = w.pick(f"false;f || g, if g then y else {op}", f"true;f && g, if g then {op} else y").split(";")
+    segmented = f"{w.pick('scan', 'reduce')} (\\(f, x) (g, y) -> ({step})) ({start}, {ne})"
+    return f"entry main [n] (fs: [n]bool) (xs: [n]{t}) = {segmented} (zip fs xs)"
+
+
 def rows_anywhere(w: Writer, reduced: bool) -> str:
     t, n = w.type("i32", "i64", "f32", "f64"), w.size()
     source = np.random.default_rng(w.number(0, 999))
@@ -432,6 +443,7 @@ WRITERS: dict[str, Callable[[Writer], str]] = {
     "narrow-comparisons": classes,
     "interleave-rows": interleaved,
     "join-writes": codes,
+    "flags-as-words": flagged,
     "choose-lanes": anything,
     "flat-row-scans": row_scans,
     "split-varying-reductions": varying,
