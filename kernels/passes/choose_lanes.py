@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ...ir.ops import COMPARISONS, Op
 from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..analysis.uniformity import find_facts
@@ -23,6 +24,8 @@ from ..kernel_ir.nodes import (
     For,
     Kernel,
     KIf,
+    KLet,
+    KOp,
     KStm,
     KWhile,
     LaneShape,
@@ -42,6 +45,9 @@ LANES_OF_BYTES = 64
 by one where a branch stands between their making and their use."""
 OPERANDS = 4
 """Of how many parts of the registers one is left for what is added to accumulators."""
+SCANNED = 2
+"""The same of what is scanned: the rest is left for what a step moves."""
+CHOICES = COMPARISONS | {Op.SELECT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +93,20 @@ def accumulates(stms: tuple[KStm, ...]) -> bool:
 def fitted(kernel: Kernel, registers: int, most: int) -> Kernel:
     """The kernel for a processor with `registers` bytes of vector registers, which has truth values for up to `most`
     lanes in one: with no more lanes, unless they are combined and do not branch (more have bytes alone, no result
-    depends on that); with as many groups at once as leave room for the accumulators of their loops, as it is where
-    results depend on how many there are."""
+    depends on that); with as many groups at once as leave room for the accumulators of their loops and for what they
+    scan, as it is where results depend on how many there are."""
     if kernel.lanes is None:
         return kernel
     combined = depends_on_lanes(kernel)
     many = kernel.lanes.width > most and (branches(kernel) or not combined)
     lanes = replace(kernel.lanes, width=most) if many else kernel.lanes
-    if lanes.unroll == 1 or combined:
+    if lanes.unroll == 1 or (combined and not combines_exactly(kernel)):
         return replace(kernel, lanes=lanes)
-    loops = (s for s in statements(kernel.body) if isinstance(s, Threads | PeeledThreads))
+    loops = (s for s in statements(kernel.body) if isinstance(s, Threads | PeeledThreads) and not combined)
     each = max(map(_accumulator_bytes, loops), default=0)
     groups = (registers - registers // OPERANDS) // max(1, each * lanes.width)
+    scanned = max((_element_bytes(s) for s in statements(kernel.body) if isinstance(s, BlockScan)), default=0)
+    groups = min(groups, registers // SCANNED // max(1, scanned * lanes.width))
     return replace(kernel, lanes=replace(lanes, unroll=min(lanes.unroll, max(1, groups))))
 
 
@@ -137,6 +145,22 @@ def _has_lanes(stm: KStm) -> bool:
 def depends_on_lanes(kernel: Kernel) -> bool:
     """Whether results depend on the order in which elements come, or on how many lanes there are."""
     return any(operators(stm) or isinstance(stm, Atomic) for stm in statements(kernel.body))
+
+
+def combines_exactly(kernel: Kernel) -> bool:
+    """Whether operators round nothing, so that elements may be combined in any groups: they compare floats and choose
+    among them, and compute with numbers of other types."""
+    code = (s for stm in statements(kernel.body) for op in operators(stm) for s in all_statements(op.body))
+    rhs = (s.rhs for s in code if isinstance(s, KLet))
+    adds = (s.prim.is_float for s in statements(kernel.body) if isinstance(s, Atomic))
+    return not any(adds) and all(isinstance(x, KOp) and (not x.prim.is_float or x.op in CHOICES) for x in rhs)
+
+
+def _element_bytes(scan: BlockScan) -> int:
+    """Of an element of several numbers that is scanned; what a filter counts has no lanes."""
+    kept = kept_stores(scan)
+    found = [x.prim.bytes for k, x in enumerate(scan.scanned) if kept is None or k != kept.component]
+    return sum(found) if len(found) > 1 else 0
 
 
 def _accumulator_bytes(loop: Threads | PeeledThreads) -> int:

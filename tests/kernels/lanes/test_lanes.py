@@ -546,6 +546,20 @@ def test_groups_stay_where_results_depend_on_them() -> None:
         assert fitted(other, 16 * 32, 32) == other
 
 
+@pytest.mark.parametrize(("prim", "op", "groups"), [(I64, Op.ADD, 2), (Prim.F64, Op.ADD, 4), (Prim.F64, Op.LT, 2)])
+def test_scans_of_several_numbers_leave_registers_for_their_steps(prim: Prim, op: Op, groups: int) -> None:
+    """Two numbers of 64 bits in 8 lanes are four of the 16 registers of AVX2. Groups stay where sums are rounded."""
+    xs, ys, carried, scanned = (tuple(KVar(f"{name}{k}", prim) for k in (0, 1)) for name in ("x", "y", "c", "s"))
+    made = KVar("made", BOOL if op is Op.LT else prim)
+    results = (ys[0], xs[0]) if op is Op.LT else (made, made)
+    both = KLambda(xs, ys, (KLet(made, KOp(op, prim, (xs[0], ys[0]))),), results)
+    zeros = (Const(prim, 0.0 if prim.is_float else 0),) * 2
+    scan = BlockScan(scanned, carried, IX, i64(0), N, (), zeros, both, zeros, zeros, ())
+    wide = replace(sums_of_rows(1), body=(scan,), lanes=LaneShape(8, 4, True))
+    assert fitted(wide, 16 * 32, 32).lanes == LaneShape(8, groups, True)
+    assert fitted(wide, 32 * 64, 64) == wide
+
+
 def test_bytes_have_no_more_lanes_than_a_register_has_truth_values() -> None:
     """But those that are combined without branches."""
     x, on = var("x", Prim.U8), KVar("on", Prim.BOOL)
