@@ -1,12 +1,17 @@
 """Reductions that find a place: places counted in i32, and what is known of an element's place.
 
-    reduce op (x0, n) (threads i in lo..hi { e(i), first + i })     first >= 0 > n; op compares and selects places
+    reduce op (x0, n) (threads i in lo..hi { e(i), first + i })     first >= 0; op compares and selects places
     ⟶  for pieces of 2^30 elements from s on:
           (x, k) = reduce op' (x0, -1) (threads j { e(s + j), i32 j })
           acc := op acc (x, if k < 0 then n else first + s + k)
 
 Counting keeps the order of places, and what of a place is a test for `none` is a test of its sign, so op' does to the
-numbers what op does to the places. A vector of f32 then has one vector of places beside it, not two. And where an
+numbers what op does to the places, if n < 0 or places are not compared. With another n (0, the number of elements, the
+largest i64) an operator that compares places and chooses one of its operands begins a piece with its first element:
+
+          acc := op acc (e(s), first + s);  (x, k) = reduce op' (acc, -1) (..);  acc := (x, if k < 0 then acc's else ..)
+
+A vector of f32 then has one vector of places beside it, not two. And where an
 accumulator (x, k) takes in an element (y, j), it is known that j >= 0 and k < j, since elements come in ascending order
 to each lane: comparisons fold, by which argmax is a comparison and two selects (`BlockReduce.step`).
 
@@ -17,7 +22,7 @@ is the left operand (`by_place`).
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import replace
 
 from ...ir.errors import IRError
 from ...ir.ops import COMPARISONS, Op
@@ -64,15 +69,15 @@ class _Counter:
         """The reduction with its first component that is a place counted; else as it is."""
         for k in range(len(stm.outs)):
             first = self.first_place(stm, k)
-            op = counted(stm.op, k, stm.neutral[k]) if first is not None else None
-            if first is not None and op is not None:
-                return self.pieces(stm, k, first, op)
+            found = counted(stm.op, k, stm.neutral[k]) if first is not None else None
+            if first is not None and found is not None:
+                return self.pieces(stm, k, first, *found)
         return searched_first(stm, self.new) or (stm,)
 
     def first_place(self, stm: BlockReduce, k: int) -> Operand | None:
-        """`first` where component k of element i is `first + i`, which is not negative; the neutral one is."""
-        value, neutral = stm.values[k], stm.neutral[k]
-        if stm.index.prim is not Prim.I64 or not (isinstance(neutral, Const) and value.prim is Prim.I64):
+        """`first` where component k of element i is `first + i`, which is not negative."""
+        value = stm.values[k]
+        if stm.index.prim is not Prim.I64 or value.prim is not Prim.I64:
             return None
         positive = self.ranges.positive_with(stm.hi)
         inside: dict[Operand, kir.Rhs] = {s.var: s.rhs for s in stm.body if isinstance(s, KLet)}
@@ -83,12 +88,12 @@ class _Counter:
                 first = y if x == stm.index else x
             case _:
                 return None
-        known = first not in inside and first != stm.index and int(neutral.value) < 0
+        known = first not in inside and first != stm.index
         natural = self.ranges.is_natural(stm.lo, frozenset()) and self.ranges.is_natural(first, positive)
         return first if known and natural else None
 
-    def pieces(self, stm: BlockReduce, k: int, first: Operand, op: KLambda) -> tuple[KStm, ...]:
-        """The loop over pieces."""
+    def pieces(self, stm: BlockReduce, k: int, first: Operand, op: KLambda, begins: bool) -> tuple[KStm, ...]:
+        """The loop over pieces. `begins`: each with its first element."""
         out: list[KStm] = []
         accs = [self.new.name("acc", o.prim) for o in stm.outs]
         out += [kir.Declare(acc, ne) for acc, ne in zip(accs, stm.neutral, strict=True)]
@@ -98,11 +103,18 @@ class _Counter:
         piece = self.new.name("piece", Prim.I64)
         start = self.new.let(body, Op.ADD, stm.lo, self.new.let(body, Op.MUL, piece, Const(Prim.I64, PIECE)))
         length = self.new.let(body, Op.MIN, Const(Prim.I64, PIECE), self.new.let(body, Op.SUB, stm.hi, start))
-        found = self.piece(stm, k, start, length, op)
+        before = stm.neutral
+        if begins:
+            copy = self.new.copy()
+            body.append(KLet(copy.made(stm.index), KConvert(Prim.I64, Prim.I64, start)))
+            body += copy.rewritten(stm.body)
+            body += taken_in(copy, stm.op, accs, map(copy.read, stm.values))
+            before = tuple(accs)
+        found = self.piece(replace(stm, neutral=before), k, start, length, op)
         body += searched(found, k, self.new)
         results: list[Operand] = list(found.outs)
-        results[k] = self.place(body, found.outs[k], stm.neutral[k], self.new.let(body, Op.ADD, start, first))
-        body += taken_in(self.new.copy(), stm.op, accs, results)
+        results[k] = self.place(body, found.outs[k], before[k], self.new.let(body, Op.ADD, start, first))
+        body += map(kir.Assign, accs, results) if begins else taken_in(self.new.copy(), stm.op, accs, results)
         out.append(kir.For(piece, count, tuple(body)))
         out += [KLet(o, KConvert(o.prim, o.prim, acc)) for o, acc in zip(stm.outs, accs, strict=True)]
         return tuple(out)
@@ -176,11 +188,12 @@ def is_choice(op: KLambda) -> bool:
     return len(conditions) == 1
 
 
-def counted(op: KLambda, k: int, neutral: Operand) -> KLambda | None:
-    """The operator with component k in i32, its neutral element -1; None where it does more with places than compare
-    and select them."""
-    assert isinstance(neutral, Const), "a place that no element has"
-    counts = _Counts(int(neutral.value), {v: KVar(v.name, Prim.I32) for v in (op.left[k], op.right[k])})
+def counted(op: KLambda, k: int, neutral: Operand) -> tuple[KLambda, bool] | None:
+    """The operator with component k in i32, its neutral element -1, and whether it begins with an element: it compares
+    places of which the neutral one is not known to be the least. None where it does more with places than compare and
+    select them."""
+    known = int(neutral.value) if isinstance(neutral, Const) else 0
+    counts = _Counts(known if known < 0 else None, {v: KVar(v.name, Prim.I32) for v in (op.left[k], op.right[k])})
     body: list[KStm] = []
     for stm in op.body:
         new = counts.statement(stm)
@@ -192,15 +205,18 @@ def counted(op: KLambda, k: int, neutral: Operand) -> KLambda | None:
     if result is None or any(r in counts.numbers for j, r in enumerate(op.results) if j != k):
         return None
     left, right = ((*side[:k], counts.numbers[side[k]], *side[k + 1 :]) for side in (op.left, op.right))
-    return KLambda(left, right, tuple(body), tuple(r for r in results if r is not None))
+    made = KLambda(left, right, tuple(body), tuple(r for r in results if r is not None))
+    return None if counts.compared and not is_choice(made) else (made, counts.compared)
 
 
 @dataclass(slots=True)
 class _Counts:
-    """`numbers`: the places seen, as i32."""
+    """`neutral`: the neutral place, if it is known and negative; `numbers`: the places seen, as i32; `compared`: whether
+    one place is compared with another, and the neutral one is not known to be the least."""
 
-    neutral: int
-    numbers: dict[Operand, KVar] = field(default_factory=dict)
+    neutral: int | None
+    numbers: dict[Operand, KVar]
+    compared: bool = False
 
     def number(self, x: Operand) -> Operand | None:
         """A place as its number."""
@@ -211,6 +227,7 @@ class _Counts:
             case KLet(var, KOp(Op.SELECT, Prim.I64, (cond, x, y))) if x in self.numbers or y in self.numbers:
                 return self.made(var, Op.SELECT, (cond, self.number(x), self.number(y)))
             case KLet(var, KOp(Op.MIN | Op.MAX as op, Prim.I64, (x, y))) if x in self.numbers and y in self.numbers:
+                self.compared = self.neutral is None
                 return self.made(var, op, (self.numbers[x], self.numbers[y]))
             case KLet(var, KOp(op, Prim.I64, (x, y))) if op in COMPARISONS:
                 return self.comparison(var, op, x, y)
@@ -232,12 +249,13 @@ class _Counts:
     def comparison(self, var: KVar, op: Op, x: Operand, y: Operand) -> KStm | None:
         """Of two places: of their numbers. With a constant that parts `none` from all places: of the sign."""
         if x in self.numbers and y in self.numbers:
+            self.compared = self.neutral is None
             return KLet(var, KOp(op, Prim.I32, (self.numbers[x], self.numbers[y])))
         if y in self.numbers:
             x, y, op = y, x, MIRRORED[op]
         if x not in self.numbers:
             return KLet(var, KOp(op, Prim.I64, (x, y)))
-        if not isinstance(y, Const) or not parts_signs(op, int(y.value)):
+        if self.neutral is None or not isinstance(y, Const) or not parts_signs(op, int(y.value)):
             return None
         none, some = (bool(apply(op, Prim.I64, (place, y.value))) for place in (self.neutral, 0))
         if none == some:

@@ -30,6 +30,10 @@
 -- ==
 -- entry: narrow
 -- input { [5i8, -3i8, 9i8, 9i8] } output { 2i32 }
+-- ==
+-- entry: beyond
+-- input { [[2f32, 7f32, 7f32], [-f32.inf, -f32.inf, -f32.inf], [-f32.inf, 1f32, -f32.inf]] } output { [1i64, 0i64, 1i64] [2i64, 2i64, 1i64] }
+-- input { empty([2][0]f32) } output { [9223372036854775807i64, 9223372036854775807i64] [0i64, 0i64] }
 
 def larger (x: f32, i: i64) (y: f32, j: i64): (f32, i64) =
   if j < 0 then (x, i)
@@ -85,3 +89,10 @@ entry long_rows (n: i64) (m: i64): (i64, i64) =
 entry narrow [n] (xs: [n]i8): i32 =
   (reduce_comm (\(x, i) (y, j) -> if x > y || (x == y && i < j) then (x, i) else (y, j))
                (i8.lowest, i32.highest) (zip xs (map i32.i64 (iota n)))).1
+
+-- Neutral places that an element may have, or that are more than all others.
+entry beyond [n][m] (xss: [n][m]f32): ([n]i64, [n]i64) =
+  let first (x, i) (y, j) = if y > x || (y == x && j < i) then (y, j) else (x, i)
+  let last (x, i) (y, j) = if x > y || (y == x && i > j) then (x, i) else (y, j)
+  in (map (\xs -> (reduce first (-f32.inf, i64.highest) (zip xs (iota m))).1) xss,
+      map (\xs -> (reduce last (-f32.inf, 0) (zip xs (iota m))).1) xss)

@@ -90,10 +90,38 @@ def test_other_operators_stay(operator: str) -> None:
     assert all(out.prim is not Prim.I32 for stm in reductions_of(text) for out in stm.outs)
 
 
-@pytest.mark.parametrize("neutral", ["0", "i64.highest"])
-def test_a_neutral_place_that_an_element_may_have_is_not_counted(neutral: str) -> None:
+NEUTRAL = ["0", "n", "i64.highest", "-5"]
+
+
+@pytest.mark.parametrize("neutral", NEUTRAL)
+@pytest.mark.parametrize("tie", ["", "|| (x == y && j < i)"])
+def test_any_neutral_place(monkeypatch: pytest.MonkeyPatch, neutral: str, tie: str) -> None:
+    monkeypatch.setattr(places, "PIECE", 64)
+    larger = f"if y > x {tie} then (y, j) else (x, i)"
+    text = f"entry f [n] (xs: [n]f32) = reduce (\\(x, i) (y, j) -> {larger}) (-f32.inf, {neutral}) (zip xs (iota n))"
+    assert any(stm.step is not None for stm in reductions_of(text))
+    program = soac.compile(text)
+    for n in (0, 1, 63, 64, 65, 300):
+        for least, most in ((3, 4), (0, 3), (0, 200)):
+            xs = np.random.default_rng(n).integers(least, most, n).astype(np.float32)
+            none = {"0": 0, "n": n, "-5": -5}.get(neutral, 2**63 - 1)
+            assert program.f(xs)[1] == (xs.argmax() if n else none)
+
+
+@pytest.mark.parametrize("neutral", NEUTRAL)
+def test_elements_that_are_as_the_neutral_one(neutral: str) -> None:
+    """By the laws of a reduction an element is found; without comparing places none is."""
     text = f"""entry f [n] (xs: [n]f32) =
-      reduce_comm (\\(x, i) (y, j) -> if x > y then (x, i) else (y, j)) (-f32.inf, {neutral}) (zip xs (iota n))"""
+      reduce (\\(x, i) (y, j) -> if y > x || (x == y && j < i) then (y, j) else (x, i)) (-f32.inf, {neutral})
+             (zip xs (iota n))"""
+    xs = np.full(100, -np.inf, np.float32)
+    found = soac.compile(text).f(xs)[1]
+    assert found == (0 if neutral != "-5" else -5)
+
+
+def test_the_least_place_with_another_neutral_one_stays() -> None:
+    text = """entry f [n] (xs: [n]f32) =
+      reduce_comm (\\(x, i) (y, j) -> (f32.max x y, i64.min i j)) (-f32.inf, i64.highest) (zip xs (iota n))"""
     assert all(stm.step is None for stm in reductions_of(text))
 
 
@@ -144,8 +172,9 @@ def test_a_comparison_that_finds_no_place_is_one_of_signs(op: Op) -> None:
     end = i64(0 if op in (Op.LT, Op.GE) else -1)
     for x, mirrored in itertools.product((P, Q), (False, True)):
         before = first_if(MIRRORED[op], end, x) if mirrored else first_if(op, x, end)
-        after = counted(before, 1, i64(-1))
-        assert after is not None
+        found = counted(before, 1, i64(-1))
+        assert found is not None
+        after, _ = found
         for p, q in itertools.product((-1, 0, 1, 5), repeat=2):
             left, right = ([3, p], [4, q])
             assert combine(State({}, {}), before, [*left], [*right]) == combine(State({}, {}), after, [*left], [*right])
