@@ -7,6 +7,7 @@ i + 1 is above 0, i - 1 below a bound that the last index reaches, and the remai
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
@@ -27,6 +28,9 @@ that."""
 WIDEST = 8
 """The greatest multiple of an index that is followed; of indices within FAR / WIDEST, none wraps."""
 
+TERMS = 2
+"""Variables that are added to an index: if two are less than FAR, nothing wraps."""
+
 BESIDE = 4
 """How far a neighbour that is read behind a branch may be."""
 
@@ -40,13 +44,18 @@ RISING, FALLING = (Op.GE, Op.GT), (Op.LT, Op.LE)
 """Comparisons that hold from some index on, and up to one."""
 
 
+Terms = tuple[tuple[Operand, int], ...]
+"""Variables, each times 1 or -1."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The index is at least (or less than) `of` + `shift`, divided by `by` and rounded up."""
+    """The index is at least (or less than) `of` + `shift` - `terms`, divided by `by` and rounded up."""
 
     of: Operand
     shift: int
     by: int = 1
+    terms: Terms = ()
 
 
 @dataclass(slots=True)
@@ -55,8 +64,9 @@ class Middle:
     it is to be within.
 
     `offsets`: variables that are the index plus a number; `multiples`: those that are the index times a number, at
-    least 2, plus another; `rounds`: those that are the index plus a number and a variable; `known`: those that stand
-    for another operand; `changing`: those that are assigned; `pays`: whether a clamp or a branch is gone; `wraps`:
+    least 2, plus another; `sums`: those that are the index, or not, plus a number and one or two variables of before
+    the loop, or of loops inside (`turns`, with how many they have); `known`: those that stand for another operand;
+    `changing`: those that are assigned; `pays`: whether a clamp or a branch is gone; `wraps`:
     whether a remainder of a neighbour is, as that of the index itself tells rows apart that one loop goes over;
     `turned`: such remainders, of what and of which neighbour, unless they are negative before the middle;
     `first`: variables that are taken to be the first end (`first_ends`)."""
@@ -71,7 +81,8 @@ class Middle:
     within: set[tuple[Operand, Operand]] = field(default_factory=set)
     pays: bool = False
     wraps: bool = False
-    rounds: dict[Operand, tuple[int, Operand]] = field(default_factory=dict)
+    sums: dict[Operand, tuple[bool, int, Terms]] = field(default_factory=dict)
+    turns: dict[Operand, Operand] = field(default_factory=dict)
     turned: dict[Operand, tuple[Operand, int]] = field(default_factory=dict)
     multiples: dict[Operand, tuple[int, int]] = field(default_factory=dict)
     changing: set[Operand] = field(default_factory=set)
@@ -88,7 +99,7 @@ class Middle:
                 args = tuple(map(self.read, args))
                 if op in (Op.MOD, Op.REM) and (shift := self.wrapped(*args)) is not None:
                     self.offsets[var] = shift
-                    if op is Op.MOD or shift >= 0 or args[0] in self.rounds:
+                    if op is Op.MOD or shift >= 0 or args[0] in self.sums:
                         self.turned[var] = args[1], shift
                     return (KLet(var, KOp(Op.ADD, prim, (self.index, Const(prim, shift)))),)
                 value = self.value(op, prim, args)
@@ -109,6 +120,8 @@ class Middle:
                     case read:
                         return (KIf(read, self.rewritten(then), self.rewritten(orelse)),)
             case kir.For() | kir.KWhile():
+                if isinstance(stm, kir.For) and stm.index.prim is Prim.I64 and self.is_outside(stm.bound):
+                    self.turns[stm.index] = stm.bound
                 inner = with_children(stm, tuple(map(self.rewritten, children(stm))))
                 return (map_operands(inner, self.read),)
             case _:
@@ -135,70 +148,106 @@ class Middle:
         """Whether `0 <= index < size` in the middle; what this needs is noted."""
         if not self.is_outside(size):
             return False
-        by, shift = self.counted(index)
+        by, shift, terms = self.counted(index)
         if abs(shift) < FAR:
-            self.from_on(Const(Prim.I64, 0), by, shift)
-            self.up_to(size, by, shift)
+            self.from_on(Const(Prim.I64, 0), by, shift, terms)
+            self.up_to(size, by, shift, terms)
             return True
         if self.is_outside(index):
             self.within.add((index, size))
             return True
         return False
 
-    def counted(self, x: Operand) -> tuple[int, int]:
+    def counted(self, x: Operand) -> tuple[int, int, Terms]:
         """The number that the index is multiplied by, and what is added; FAR where x is no such."""
-        return (1, self.offsets[x]) if x in self.offsets else self.multiples.get(x, (1, FAR))
+        if x in self.sums and self.sums[x][0]:
+            return 1, *self.sums[x][1:]
+        return (1, self.offsets[x], ()) if x in self.offsets else (*self.multiples.get(x, (1, FAR)), ())
 
-    def from_on(self, u: Operand, by: int, shift: int) -> None:
-        """In the middle the index times `by` plus `shift` is at least u."""
-        self.below.add(Bound(u, -shift, by))
+    def from_on(self, u: Operand, by: int, shift: int, terms: Terms) -> None:
+        """In the middle the index times `by` plus `shift` and terms is at least u."""
+        self.below.add(self.bound(u, by, shift, terms, -1))
         if by > 1:
             self.above.add(Bound(i64(FAR // WIDEST), 0))
 
-    def up_to(self, u: Operand, by: int, shift: int) -> None:
-        """In the middle the index times `by` plus `shift` is less than u."""
-        self.above.add(Bound(u, -shift, by))
+    def up_to(self, u: Operand, by: int, shift: int, terms: Terms) -> None:
+        """In the middle the index times `by` plus `shift` and terms is less than u."""
+        self.above.add(self.bound(u, by, shift, terms, 1))
         if by > 1:
             self.below.add(Bound(i64(-(FAR // WIDEST)), 0))
+
+    def bound(self, u: Operand, by: int, shift: int, terms: Terms, way: int) -> Bound:
+        """The bound with the least (-1) or greatest (1) number of each turn; variables are near, and not negative."""
+        rest: list[tuple[Operand, int]] = []
+        for x, c in terms:
+            match self.turns.get(x, x):
+                case _ if x in self.turns and c != way:
+                    continue
+                case Const(_, n):
+                    shift += c * (int(n) - 1)
+                    continue
+                case n:
+                    shift -= c * (x in self.turns)
+                    rest.append((n, c))
+                    self.within.add((n, Const(Prim.I64, FAR)))
+        return Bound(u, -shift, by, tuple(rest))
 
     def read(self, operand: Operand) -> Operand:
         return self.known.get(operand, operand)
 
     def note_offset(self, var: KVar, op: Op, args: tuple[Operand, ...]) -> None:
         match op, args:
-            case Op.SUB, (x, Const(Prim.I64, k)):
-                self.note_sum(var, x, -int(k))
-            case (Op.ADD, (x, Const(Prim.I64, k))) | (Op.ADD, (Const(Prim.I64, k), x)):
-                self.note_sum(var, x, int(k))
-            case Op.ADD, (x, y):
-                x, y = (x, y) if x in self.offsets else (y, x)
-                if x in self.offsets and self.is_outside(y):
-                    self.rounds[var] = self.offsets[x], y
             case (Op.MUL, (x, Const(Prim.I64, k))) | (Op.MUL, (Const(Prim.I64, k), x)) if 2 <= k <= WIDEST:
                 if abs(shift := int(k) * self.offsets.get(x, FAR)) < LARGEST:
                     self.multiples[var] = int(k), shift
+            case (Op.ADD | Op.SUB, (x, Const(Prim.I64, k))) | (Op.ADD, (Const(Prim.I64, k), x)) if x in self.multiples:
+                by, shift = self.multiples[x]
+                if abs(shift := shift + (-int(k) if op is Op.SUB else int(k))) < LARGEST:
+                    self.multiples[var] = by, shift
+            case Op.ADD | Op.SUB, (x, y) if var.prim is Prim.I64:
+                self.note_sum(var, x, y, -1 if op is Op.SUB else 1)
             case _:
                 pass
 
-    def note_sum(self, var: KVar, x: Operand, k: int) -> None:
-        """`var` is x + k, where k is less than `LARGEST`."""
-        if x in self.offsets and abs(self.offsets[x] + k) < LARGEST:
-            self.offsets[var] = self.offsets[x] + k
-        elif x in self.rounds and abs(self.rounds[x][0] + k) < LARGEST:
-            self.rounds[var] = self.rounds[x][0] + k, self.rounds[x][1]
-        elif x in self.multiples and abs(self.multiples[x][1] + k) < LARGEST:
-            self.multiples[var] = self.multiples[x][0], self.multiples[x][1] + k
+    def note_sum(self, var: KVar, x: Operand, y: Operand, sign: int) -> None:
+        """`var` is x plus y times `sign`: that of few variables, and of numbers less than `LARGEST`."""
+        left, right = self.summed(x), self.summed(y)
+        if left is None or right is None:
+            return
+        count, number = left[0] + sign * right[0], left[1] + sign * right[1]
+        terms = Counter(dict(left[2]))
+        for v, c in right[2]:
+            terms[v] += sign * c
+        rest = tuple((v, c) for v, c in terms.items() if c)
+        if count in (0, 1) and abs(number) < LARGEST and len(rest) <= TERMS and all(abs(c) == 1 for _, c in rest):
+            if rest or not count:
+                self.sums[var] = bool(count), number, rest
+            else:
+                self.offsets[var] = number
+
+    def summed(self, x: Operand) -> tuple[bool, int, Terms] | None:
+        """What x is a sum of: the index or not, a number, variables."""
+        if x in self.offsets:
+            return True, self.offsets[x], ()
+        if x in self.sums:
+            return self.sums[x]
+        if isinstance(x, Const):
+            return False, int(x.value), ()
+        return (False, 0, ((x, 1),)) if self.is_outside(x) or x in self.turns else None
 
     def wrapped(self, x: Operand, m: Operand) -> int | None:
         """k, if `x mod m` is the index plus k in the middle, which is noted: x is that, or m more."""
-        shift, more = self.rounds.get(x, (self.offsets.get(x), m))
-        if shift is None or more != m or isinstance(m, Const) or not self.is_outside(m):
+        found = self.summed(x)
+        if found is None or not found[0] or isinstance(m, Const) or not self.is_outside(m):
+            return None
+        _, shift, terms = found
+        if terms not in ((), ((m, 1),)):
             return None
         self.below.add(Bound(Const(Prim.I64, 0), -shift))
         self.above.add(Bound(m, -shift))
-        if x in self.rounds:
+        if terms:
             self.within.add((m, Const(Prim.I64, FAR)))
-        self.wraps |= shift != 0 or x in self.rounds
+        self.wraps |= shift != 0 or bool(terms)
         self.pays |= self.wraps
         return shift
 
@@ -212,26 +261,26 @@ class Middle:
         return folded(op, args)
 
     def is_counted(self, x: Operand) -> bool:
-        return x in self.offsets or x in self.multiples
+        return x in self.offsets or x in self.multiples or self.sums.get(x, (False,))[0]
 
     def compared(self, op: Op, x: Operand, u: Operand) -> Operand | None:
         """`x op u` where x counts with the index. A constant u is taken to be the first end, another one the last,
         unless it is one of an interval. What holds of multiples of all indices is worth no cut."""
-        by, k = self.counted(x)
+        by, k, terms = self.counted(x)
         first = k - int(op in (Op.LE, Op.GT, Op.EQ, Op.NE))
         holds = by > 1 and op is not Op.MIN and isinstance(u, Const) and int(u.value) <= first
         self.pays |= op in MIRRORED and not holds
         match op:
             case Op.MAX:
-                self.from_on(u, by, k)
+                self.from_on(u, by, k, terms)
                 return x
             case Op.MIN:
-                self.up_to(u, by, k - 1)
+                self.up_to(u, by, k - 1, terms)
                 return x
             case Op.LT | Op.LE | Op.GT | Op.GE | Op.EQ | Op.NE:
                 late = isinstance(u, Const) or u in self.first
                 one = op in (Op.LE, Op.GT, Op.EQ, Op.NE) if late else op in (Op.LE, Op.GT)
-                (self.from_on if late else self.up_to)(u, by, k - int(one))
+                (self.from_on if late else self.up_to)(u, by, k - int(one), terms)
                 return Const(Prim.BOOL, op in ((Op.GT, Op.GE, Op.NE) if late else (Op.LT, Op.LE, Op.NE)))
             case _:
                 return None
@@ -268,7 +317,7 @@ class Whole(Middle):
     def is_turned(self, var: KVar, x: Operand, m: Operand) -> bool:
         """Whether a remainder is that of a neighbour for all indices, as it is in the middle."""
         of, shift = self.turned.get(var, (None, 0))
-        return m == of and (self.offsets.get(x) == shift or self.rounds.get(x) == (shift, m))
+        return m == of and (self.offsets.get(x) == shift or self.sums.get(x) == (True, shift, ((m, 1),)))
 
     def is_positive(self, zero: Operand, x: Operand) -> bool:
         """Whether what is clamped from above is not negative, as the bound is not, which becomes a condition."""

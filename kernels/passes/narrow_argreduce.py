@@ -211,8 +211,8 @@ def counted(op: KLambda, k: int, neutral: Operand) -> tuple[KLambda, bool] | Non
 
 @dataclass(slots=True)
 class _Counts:
-    """`neutral`: the neutral place, if it is known and negative; `numbers`: the places seen, as i32; `compared`: whether
-    one place is compared with another, and the neutral one is not known to be the least."""
+    """`neutral`: the neutral place, if it is known and negative; `numbers`: the places seen, as i32; `compared`:
+    whether one place is compared with another, and the neutral one is not known to be the least."""
 
     neutral: int | None
     numbers: dict[Operand, KVar]

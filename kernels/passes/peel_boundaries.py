@@ -77,8 +77,9 @@ LANES = 1 << 8
 """A multiple of the lanes of every group; elements of a scan's middle that is worth the cut."""
 LEAST_REDUCED = 32
 """The same of a reduction, whose middle has to be combined."""
-MOST_ENDS = 8
-"""Elements at both ends together."""
+MOST_ENDS, PART = 8, 8
+"""Elements at both ends together; how small a part of the middle they may be where that is more and the distance of a
+neighbour is found at run time."""
 MOST, MOST_SCANNED = 500, 100
 """Statements of a loop that is worth a second copy, and of a scan."""
 
@@ -248,7 +249,10 @@ class _Cutter:
         length = self.new.let(out, Op.SUB, b, a)
         ends = self.new.let(out, Op.SUB, self.new.let(out, Op.SUB, stm.hi, stm.lo), length)
         long = None if least is None else self.new.let(out, Op.GE, length, Const(Prim.I64, least))
-        enough = self.new.let(out, Op.LE, ends, Const(Prim.I64, MOST_ENDS))
+        most: Operand = i64(MOST_ENDS)
+        if any(bound.terms for bound in (*middle.below, *middle.above)):
+            most = self.new.let(out, Op.MAX, most, self.new.let(out, Op.QUOT, length, i64(PART)))
+        enough = self.new.let(out, Op.LE, ends, most)
         enough = enough if long is None else self.new.let(out, Op.AND, long, enough, Prim.BOOL)
         for index, size in sorted(middle.within, key=str):
             low = self.new.let(out, Op.GE, index, Const(Prim.I64, 0))
@@ -273,11 +277,13 @@ class _Cutter:
 
     def moved(self, out: list[KStm], bound: Bound) -> Operand:
         """The bound for the index alone."""
-        if isinstance(bound.of, Const):
+        if isinstance(bound.of, Const) and not bound.terms:
             return i64(-(-(max(-FAR, min(FAR, int(bound.of.value))) + bound.shift) // bound.by))
         near = self.new.let(out, Op.MIN, self.new.let(out, Op.MAX, bound.of, i64(-FAR)), i64(FAR))
         more = bound.shift + bound.by - 1
         near = self.new.let(out, Op.ADD, near, i64(more)) if more else near
+        for x, c in bound.terms:
+            near = self.new.let(out, Op.SUB if c > 0 else Op.ADD, near, x)
         return near if bound.by == 1 else self.new.let(out, Op.DIV, near, i64(bound.by))
 
 

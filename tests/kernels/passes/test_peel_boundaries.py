@@ -219,6 +219,62 @@ def test_large_shifts_of_indices_beside_bounds_that_are_further(by: int, shift: 
         assert np.array_equal(program.f(xs), xs)
 
 
+AT_A_DISTANCE = """
+def clamp (n: i64) (i: i64) = i64.max 0 (i64.min (n - 1) i)
+entry apart [n] (k: i64) (xs: [n]i32): [n]i32 =
+  map (\\i -> (if i + k < n && i + k >= 0 then xs[i + k] else 7) - xs[clamp n (i - k - 1)]) (iota n)
+entry nearer [n] (k: i64) (m: i64) (xs: [n]i32): [n]i32 =
+  map (\\i -> if k - m + i >= 0 && i - m + k < n - 2 then xs[i + (k - m)] else xs[i]) (iota n)
+entry around [n] (r: i64) (xs: [n]i32): [n]i32 =
+  tabulate n (\\i -> loop s = 0 for d < 2 * r + 1 do
+    loop s for e < 2 do s + xs[clamp n (i + d - r)] * xs[clamp n (i - e - d)])
+entry inside [n] (r: i64) (xs: [n]i32): [n]i32 =
+  tabulate n (\\i -> loop s = 0 for d < 2 * r + 1 do let j = i - r + d in if 0 <= j && j < n then s + xs[j] else s - 1)
+entry total [n] (r: i64) (xs: [n]i32): i32 = i32.sum (tabulate n (\\i -> xs[clamp n (i + r)] - xs[clamp n (i - r)]))
+"""
+
+
+@cache
+def at_a_distance() -> soac.Program:
+    return soac.compile(AT_A_DISTANCE)
+
+
+@pytest.mark.parametrize("entry", ["apart", "around", "inside"])
+def test_neighbours_at_a_distance_are_cut(entry: str) -> None:
+    helper, *entries = AT_A_DISTANCE.split("entry ")
+    (chosen,) = (one for one in entries if one.startswith(entry))
+    ((loop, before),) = cuts(kernels_of(f"{helper}entry {chosen}"))
+    assert clamps(loop.middle) == sum(isinstance(stm, KIf) for stm in statements(loop.middle)) == 0
+    assert clamps(before) + sum(isinstance(stm, KIf) for stm in statements(before)) > 0
+
+
+FAR_AWAY = (2**61 - 1, 2**61, 2**62, 2**63 - 1, -(2**61), -(2**63))
+
+
+@given(st.integers(0, 70) | st.integers(500, 530), st.integers(-3, 90))
+def test_distances_of_all_kinds(n: int, r: int) -> None:
+    xs, i, program = np.arange(1, n + 1, dtype=np.int32) % 101, np.arange(n), at_a_distance()
+
+    def clamped(at: np.ndarray) -> np.ndarray:
+        return xs[np.clip(at, 0, n - 1)] if n else xs
+
+    with np.errstate(over="ignore"):
+        for k in (r, *FAR_AWAY):
+            there, k = i + np.int64(k), np.int64(k)
+            wanted = np.where((there < n) & (there >= 0), clamped(there), 7) - clamped(i - k - 1)
+            assert np.array_equal(program.apart(k, xs), wanted)
+            for m in (np.int64(3), np.int64(2**62)):
+                there = k - m + i
+                wanted = np.where((there >= 0) & (there < n - 2), clamped(there), xs)
+                assert np.array_equal(program.nearer(k, m, xs), wanted)
+            assert program.total(k, xs) == (clamped(i + k) - clamped(i - k)).sum()
+    d = range(2 * r + 1)
+    sums = [clamped(i + k - r) * (clamped(i - k) + clamped(i - 1 - k)) for k in d]
+    assert np.array_equal(program.around(r, xs), sum(sums, np.zeros(n, np.int32)))
+    terms = [np.where((i - r + k >= 0) & (i - r + k < n), clamped(i - r + k), -1) for k in d]
+    assert np.array_equal(program.inside(r, xs), sum(terms, np.zeros(n, np.int32)))
+
+
 SCANS = """
 entry steps [n] (xs: [n]f32): [n]f32 = scan (+) 0 (tabulate n (\\i -> if i == 0 then 0 else xs[i] * xs[i - 1]))
 entry means [n] (xs: [n]f32): [n]f32 =
