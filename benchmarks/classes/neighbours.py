@@ -91,12 +91,58 @@ def densities(cells: int, start: Array, points: Array) -> Array:
     return out
 
 
+@numba.njit
+def boxes(r: int, sums: Array) -> Array:
+    h, w = sums.shape
+    out = np.empty((h, w), np.float32)
+    for i in range(h):
+        y1, y0 = min(h - 1, i + r), max(-1, i - r - 1)
+        for j in range(w):
+            x1, x0 = min(w - 1, j + r), max(-1, j - r - 1)
+            total = sums[y1, x1]
+            if y0 >= 0:
+                total -= sums[y0, x1]
+            if x0 >= 0:
+                total -= sums[y1, x0]
+            if y0 >= 0 and x0 >= 0:
+                total += sums[y0, x0]
+            out[i, j] = total / ((y1 - y0) * (x1 - x0))
+    return out
+
+
+@numba.njit
+def smooth(r: int, xs: Array) -> Array:
+    n, out = len(xs), np.empty_like(xs)
+    for i in range(n):
+        total = np.float32(0)
+        for j in range(i - r, i + r + 1):
+            total += xs[max(0, min(n - 1, j))]
+        out[i] = total / np.float32(2 * r + 1)
+    return out
+
+
+@numba.njit
+def highs(r: int, xs: Array) -> Array:
+    n, out = len(xs), np.empty(len(xs), np.bool_)
+    for i in range(n):
+        high = True
+        for j in range(max(0, i - r), min(n, i + r + 1)):
+            if xs[j] > xs[i]:
+                high = False
+                break
+        out[i] = high
+    return out
+
+
 PEERS: Mapping[str, Callable[..., Any]] = {
     "utf8_check": utf8_check,
     "spins": spins,
     "patterns": patterns,
     "convolved": convolved,
     "densities": densities,
+    "boxes": boxes,
+    "smooth": smooth,
+    "highs": highs,
 }
 
 
@@ -122,4 +168,7 @@ def data(large: bool) -> Mapping[str, tuple[Any, ...]]:
             random.standard_normal((channels, 500 * q), f32),
         ),
         "densities": (cells, start, points[order].copy()),
+        "boxes": (3, random.random((50 * q, 60 * q)).cumsum(0).cumsum(1)),
+        "smooth": (4, random.random(4000 * q * q, f32)),
+        "highs": (4, random.random(2000 * q * q, f32)),
     }

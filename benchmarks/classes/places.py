@@ -187,8 +187,70 @@ def placed(m: int, places: Array, xs: Array) -> Array:
     return out
 
 
+@numba.njit
+def nearest_class(train: Array, classes: Array, xs: Array) -> Array:
+    out = np.empty(len(xs), np.int32)
+    for i in range(len(xs)):
+        least, best = np.float32(np.inf), 0
+        for j in range(len(train)):
+            total = np.float32(0)
+            for k in range(xs.shape[1]):
+                total += (xs[i, k] - train[j, k]) * (xs[i, k] - train[j, k])
+            if total < least:
+                least, best = total, j
+        out[i] = classes[best]
+    return out
+
+
+@numba.njit
+def beam(scores: Array, logs: Array) -> tuple[Array, Array]:
+    b, v = logs.shape
+    left, top, at = np.empty((b, v), np.float32), np.empty(b, np.float32), np.empty(b, np.int64)
+    for i in range(b):
+        for j in range(v):
+            left[i, j] = logs[i, j] + scores[i]
+    for k in range(b):
+        best, place = np.float32(-np.inf), 0
+        for i, x in enumerate(left.ravel()):
+            if x > best:
+                best, place = x, i
+        top[k], at[k] = best, place
+        left.ravel()[place] = -np.inf
+    return top, at
+
+
+@numba.njit
+def gate(logits: Array) -> Array:
+    n, e = logits.shape
+    out = np.empty((n, 2), np.int64)
+    for k in range(n):
+        first, second, i, j = np.float32(-np.inf), np.float32(-np.inf), e, e
+        for q in range(e):
+            if logits[k, q] > first:
+                first, second, i, j = logits[k, q], first, q, i
+            elif logits[k, q] > second:
+                second, j = logits[k, q], q
+        out[k, 0], out[k, 1] = i, j
+    return out
+
+
 PEERS: Mapping[str, Callable[..., Any]] = {
-    f.__name__: f for f in (adpcm, independent, probe, bloom, bootstrap, nearest_seed, seam, known, parents, placed)
+    f.__name__: f
+    for f in (
+        adpcm,
+        independent,
+        probe,
+        bloom,
+        bootstrap,
+        nearest_seed,
+        seam,
+        known,
+        parents,
+        placed,
+        nearest_class,
+        beam,
+        gate,
+    )
 }
 
 
@@ -217,4 +279,11 @@ def data(large: bool) -> Mapping[str, tuple[Any, ...]]:
         "known": (xs[: n // 4], numbers),
         "parents": (numbers, xs),
         "placed": (n, random.permutation(4 * n).astype(np.int32) - n, xs),
+        "nearest_class": (
+            random.random((40 * s, 8), np.float32),
+            random.integers(0, 10, 40 * s).astype(np.int32),
+            random.random((n // 40, 8), np.float32),
+        ),
+        "beam": (random.random(5, np.float32), random.random((5, n), np.float32)),
+        "gate": (random.random((n // 4, 16), np.float32),),
     }
