@@ -106,8 +106,9 @@ def fitted(kernel: Kernel, registers: int, most: int) -> Kernel:
     each = max(map(_accumulator_bytes, loops), default=0)
     groups = (registers - registers // OPERANDS) // max(1, each * lanes.width)
     scanned = max((_element_bytes(s) for s in statements(kernel.body) if isinstance(s, BlockScan)), default=0)
-    groups = min(groups, registers // SCANNED // max(1, scanned * lanes.width))
-    return replace(kernel, lanes=replace(lanes, unroll=min(lanes.unroll, max(1, groups))))
+    groups = max(1, min(lanes.unroll, groups, registers // SCANNED // max(1, scanned * lanes.width)))
+    groups = 1 << groups.bit_length() - 1 if combined else groups  # what is combined in order is halved
+    return replace(kernel, lanes=replace(lanes, unroll=groups))
 
 
 def branches(kernel: Kernel) -> bool:

@@ -34,7 +34,8 @@ def _in_words(stm: KStm, new: NewNames) -> tuple[KStm, ...] | None:
     if not isinstance(stm, BlockScan | BlockReduce) or not all(isinstance(s, KLet) for s in stm.op.body):
         return None
     prims = {x.prim for x in stm.op.left}
-    if Prim.BOOL not in prims or len(prims) == 1 or (isinstance(stm, BlockReduce) and stm.commutative):
+    in_any_order = isinstance(stm, BlockReduce) and (stm.commutative or stm.step is not None)
+    if Prim.BOOL not in prims or len(prims) == 1 or in_any_order:
         return None
     prim = WORDS[max(p.bits for p in prims if p is not Prim.BOOL)]
     inside, outside, operator = (_Words(prim, new, {}) for _ in range(3))
@@ -101,7 +102,8 @@ class _Words:
         body: list[KStm] = []
         for stm in op.body:
             self.statement(stm, body)
-        return KLambda(left, right, tuple(body), self.wide(op.results, body))
+        results = self.wide(op.results, body)
+        return KLambda(left, right, tuple(body), results)
 
     def statement(self, stm: KStm, out: list[KStm]) -> None:
         """What combines words, on words; anything else has truth values."""
