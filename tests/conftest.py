@@ -65,14 +65,14 @@ def _remove_cache() -> None:
 
 OF_VALUES = ("conformance", "flatten", "kernels/lanes", "kernels/passes", "kernels/schedule", "programs", "property")
 """Where tests look at what programs give, not at how fast."""
-WHOLE = 4
+WHOLE = 8
 """Of that many of these tests one has kernels that went through all of LLVM's passes, which take most of the time of a
 test; those of the others went through few."""
 
 
 @pytest.fixture(autouse=True)
 def few_passes_of_llvm(request: pytest.FixtureRequest) -> Iterator[None]:
-    """For three of four tests of values; for none at night ($SOAC_LLVM=all)."""
+    """For seven of eight tests of values; for none at night ($SOAC_LLVM=all)."""
     name = request.node.nodeid
     is_whole = zlib.crc32(name.encode()) % WHOLE == 0 or os.environ.get("SOAC_LLVM") == "all"
     if is_whole or not name.startswith(tuple([f"tests/{folder}/" for folder in OF_VALUES])):

@@ -34,7 +34,7 @@ def path(k: int, x: float) -> float:
 @given(turns=TURNS, seed=st.integers(0, 1 << 30))
 @example(turns=[3000] + [0] * 299, seed=1)
 @example(turns=[7] * 100 + [3000, 2999] + [7] * 100, seed=2)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_paths_of_any_length(name: str, turns: list[int], seed: int) -> None:
     xs = np.random.default_rng(seed).random(len(turns))
     (found,) = PROGRAMS[name].call("f", [np.array(turns, np.int64), xs])
@@ -42,7 +42,7 @@ def test_paths_of_any_length(name: str, turns: list[int], seed: int) -> None:
 
 
 @given(st.lists(st.integers(1, 1 << 20), max_size=200))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_numbers_divided_by_constants(numbers: list[int]) -> None:
     def steps(x: int) -> int:
         count = 0
