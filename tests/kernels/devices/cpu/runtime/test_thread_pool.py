@@ -108,13 +108,14 @@ def test_workers_keep_off_the_processor_of_who_wakes_them() -> None:
     def child() -> None:
         own = os.sched_getaffinity(0)
         Launch(64, 100).run(3)
-        found: list[tuple[set[int], list[set[int]]]] = []
+        found: list[tuple[set[int], list[set[int]], list[set[int]]]] = []
         for here in [{cpu} for cpu in sorted(own)[:2]] + [own]:
             time.sleep(0.02)  # they sleep then
+            others = sorted({int(name) for name in os.listdir("/proc/self/task")} - {os.getpid()})
+            before = [os.sched_getaffinity(other) for other in others]
             os.sched_setaffinity(0, here)
             Launch(64, 100).run(3)
-            others = {int(name) for name in os.listdir("/proc/self/task")} - {os.getpid()}
-            found.append((here, [os.sched_getaffinity(other) for other in others]))
+            found.append((here, before, [os.sched_getaffinity(other) for other in others]))
         queue.put((own, found))
 
     process = multiprocessing.get_context("fork").Process(target=child)
@@ -122,10 +123,10 @@ def test_workers_keep_off_the_processor_of_who_wakes_them() -> None:
     own, found = queue.get(timeout=20)
     process.join(20)
     assert len(found[-1][1]) >= 2, "workers"
-    for here, workers in found:
-        for allowed in workers:
+    for here, before, workers in found:
+        for was, allowed in zip(before, workers, strict=True):
             if len(here) == 1:  # there is no other: they stay as they were
-                assert allowed == own
+                assert allowed == was
             else:
                 assert allowed < own
                 assert len(allowed) == len(own) - 1
