@@ -227,6 +227,8 @@ class Middle:
 
     def summed(self, x: Operand) -> tuple[bool, int, Terms] | None:
         """What x is a sum of: the index or not, a number, variables."""
+        if x.prim is not Prim.I64:
+            return None
         if x in self.offsets:
             return True, self.offsets[x], ()
         if x in self.sums:
