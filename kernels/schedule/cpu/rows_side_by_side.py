@@ -3,7 +3,8 @@
     segmap (i < n) { redomap over j of f(a[i, j], x[j]) }
     ⟶  block = R rows: (y_0, .., y_R-1) = redomap over j of (f(a[i, j], x[j]), .., f(a[i + R - 1, j], x[j]))
 
-What all rows read is read once for them. The rows of a last block that has fewer go one by one.
+What all rows read is read once for them. The rows of a last block that has fewer go one by one. Operators on several
+numbers (the place of the greatest) compute for longer than memory takes, and there are registers for one row of them.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ LEAST_ROW_BYTES = 1 << 12
 
 
 def matrix_of_rows(exp: SegMap) -> Name | None:
-    """The matrix, or array of such, that a map of reductions reads at the rows of its points alone."""
+    """The matrix, or array of such, that a map of reductions to one number each reads at rows of its points alone."""
     stms = exp.body.stms
     reductions = [stm for stm in stms if isinstance(stm.exp, Screma)]
     if not reductions or not all(is_reduction(stm) if stm in reductions else is_plain(stm) for stm in stms):
+        return None
+    if any(len(red.neutral) > 1 for stm in reductions if isinstance(stm.exp, Screma) for red in stm.exp.reds):
         return None
     point = tuple(Fix(Var(index)) for index in exp.space.indices)
     read: dict[Name, set[tuple[core.DimIndex, ...]]] = {}
