@@ -2,15 +2,20 @@
 
     elements of u8 lie in 0..255    x % c in 0..c-1    x + y in the sum of both, if no value of the type is passed
     an operator's operands          where its results and what is taken in lie
+    an index                        from the first number to the one before the end
+    sums                            what is begun with, and what is added, as often as there are turns or elements
 
-What still grows after some rounds may be anything.
+What else still grows after some rounds may be anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import field
+from math import prod
 
 from ...ir.ops import COMPARISONS, COUNTS, PREDICATES, Op
+from ...ir.records import dataclass
 from ...ir.scalar import int_range
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
@@ -22,6 +27,10 @@ Interval = tuple[int, int]
 
 ROUNDS = 4
 """Rounds until what grows may be anything."""
+DEEP = 8
+"""How many choices and copies a value is followed through."""
+ENDLESS = 1 << 64
+"""Turns of a loop whose end is not known."""
 
 
 def range_of(prim: Prim) -> Interval:
@@ -46,9 +55,20 @@ def _made(stm: KStm) -> tuple[KVar, ...]:
     return (*bound(stm), *bound_inside(stm), *operands)
 
 
+@dataclass(slots=True)
+class _Sum:
+    """A variable that is assigned: how many loops are around it, its values that are no sums of it, and what is added
+    by each statement in all."""
+
+    depth: int
+    begun: Interval | None = None
+    added: dict[int, Interval] = field(default_factory=dict)
+
+
 class _Finder:
     """`made`: the variables of the body, others may be anything; `found`: what has been seen of them, wide where it
-    still grows after `ROUNDS`."""
+    still grows after `ROUNDS`; `sources`: what they are made of; `turns`: the most of each loop around a statement;
+    `partial`: sums of elements, which are no larger than all of these together."""
 
     def __init__(self, made: frozenset[str], assumed: Mapping[str, Interval]) -> None:
         self.made = made
@@ -56,6 +76,10 @@ class _Finder:
         self.found: dict[str, Interval] = {}
         self.changed = False
         self.rounds = 0
+        self.sources: dict[Operand, dict[Rhs | Operand, None]] = {}
+        self.turns: list[int] = []
+        self.sums: dict[str, _Sum] = {}
+        self.partial: set[str] = set()
 
     def of(self, x: Operand) -> Interval | None:
         """None: no value has been seen, or it is no integer."""
@@ -70,7 +94,7 @@ class _Finder:
         if interval is None or not _is_whole(var.prim):
             return
         before = self.found.get(var.name)
-        after = interval if before is None else (min(before[0], interval[0]), max(before[1], interval[1]))
+        after = interval if before is None else _hull(before, interval)
         if after != before:
             self.found[var.name] = after if self.rounds < ROUNDS else range_of(var.prim)
             self.changed = True
@@ -82,14 +106,37 @@ class _Finder:
     def statement(self, stm: KStm) -> None:
         match stm:
             case KLet(var, rhs):
-                self.put(var, self.value(rhs) if _is_whole(var.prim) else None)
-            case kir.Declare(var, value) | kir.Assign(var, value):
+                self.sources.setdefault(var, {})[rhs] = None
+                if var.name not in self.partial and _is_whole(var.prim):
+                    self.put(var, self.value(rhs))
+            case kir.Declare(var, value):
+                self.sources.setdefault(var, {})[value] = None
+                sum_ = self.sums.setdefault(var.name, _Sum(len(self.turns)))
+                sum_.begun = _hull(sum_.begun, self.of(value))
                 self.put(var, self.of(value))
-            case kir.BlockReduce(outs=outs, index=index, body=body, neutral=neutral, values=values):
-                self.anything((index,))
+            case kir.Assign(var, value):
+                self.sources.setdefault(var, {})[value] = None
+                self.assign(stm)
+            case kir.For(index=index, bound=bound):
+                self.index(index, Const(bound.prim, 0), bound)
+                known = self.of(index)
+                self.loop(stm, known[1] + 1 if known is not None else 0)
+            case kir.Threads(index=index, lo=lo, hi=hi, body=body):
+                self.index(index, lo, hi)
+                self.statements(body)
+            case kir.BlockReduce(outs=outs, index=index, lo=lo, hi=hi, body=body):
+                self.index(index, lo, hi)
                 self.statements(body)
                 for op in operators(stm):
-                    self.operator(op, outs, (neutral, values, op.results))
+                    self.operator(op, (outs,), (stm.neutral, stm.values), self.of(index))
+            case kir.BlockScan(index=index, lo=lo, hi=hi, body=body, op=op, after=after):
+                self.index(index, lo, hi)
+                self.statements(body)
+                outs = stm.scanned, stm.carry_out
+                self.operator(op, outs, (stm.neutral, stm.values, stm.carry), self.of(index))
+                self.statements(after)
+            case kir.KWhile():
+                self.loop(stm, ENDLESS)
             case _:
                 self.anything(_made(stm))
                 for inner in (*children(stm), *(op.body for op in operators(stm))):
@@ -99,13 +146,90 @@ class _Finder:
         for var in variables:
             self.put(var, range_of(var.prim) if _is_whole(var.prim) else None)
 
-    def operator(self, op: KLambda, outs: tuple[KVar, ...], sources: tuple[tuple[Operand, ...], ...]) -> None:
-        """Its operands, and what it gives, are neutral elements, values and results."""
+    def index(self, var: KVar, lo: Operand, hi: Operand) -> None:
+        first, end = self.of(lo), self.of(hi)
+        if first is not None and end is not None:
+            self.put(var, (first[0], max(first[0], end[1] - 1)))
+
+    def loop(self, stm: KStm, turns: int) -> None:
+        self.turns.append(turns)
+        for inner in children(stm):
+            self.statements(inner)
+        self.turns.pop()
+
+    def assign(self, stm: kir.Assign) -> None:
+        """A value of a variable, or what is added to it in all turns of the loops that are younger than it."""
+        var, sum_ = stm.var, self.sums.get(stm.var.name)
+        if sum_ is None or not _is_whole(var.prim):
+            self.put(var, self.of(stm.value))
+            return
+        added: Interval = 0, 0
+        for source in self.choices(stm.value, {var}):
+            addend = self.addend(source, var)
+            if addend is not None:
+                added = _hull(added, self.of(addend))
+            elif source != var:
+                seen = self.of(source) if isinstance(source, KVar | Const) else self.value(source)
+                sum_.begun = _hull(sum_.begun, seen)
+        count = prod(self.turns[sum_.depth :])
+        sum_.added[id(stm)] = added[0] * count, added[1] * count
+        if sum_.begun is not None:
+            least, most = (sum(ends) for ends in zip(sum_.begun, *sum_.added.values(), strict=True))
+            self.put(var, fitted((least, most), var.prim))
+
+    def addend(self, source: Rhs | Operand, var: KVar) -> Operand | None:
+        """What is added to a variable."""
+        match source:
+            case KOp(Op.ADD, _, (x, y)) if self.choices(x, {var}) == {var}:
+                return y
+            case KOp(Op.ADD, _, (x, y)) if self.choices(y, {var}) == {var}:
+                return x
+            case _:
+                return None
+
+    def choices(self, x: Operand, ends: Container[Operand], depth: int = DEEP) -> set[Rhs | Operand]:
+        """What a value is one of, through copies and choices, up to some variables."""
+        sources = self.sources.get(x)
+        if x in ends or sources is None or not depth:
+            return {x}
+        found: set[Rhs | Operand] = set()
+        for source in sources:
+            match source:
+                case KConvert(prim, target, arg) if prim is target:
+                    found |= self.choices(arg, ends, depth - 1)
+                case KOp(Op.SELECT, _, (_, y, z)) | KOp(Op.MIN | Op.MAX, _, (y, z)):
+                    found |= self.choices(y, ends, depth - 1) | self.choices(z, ends, depth - 1)
+                case KVar() | Const():
+                    found |= self.choices(source, ends, depth - 1)
+                case _:
+                    found.add(source)
+        return found
+
+    def operator(
+        self,
+        op: KLambda,
+        outs: tuple[tuple[KVar, ...], ...],
+        taken: tuple[tuple[Operand, ...], ...],
+        places: Interval | None,
+    ) -> None:
+        """Its operands, and what it gives, are neutral elements, what it takes in, and results."""
         self.statements(op.body)
-        for column in sources:
-            for x, y, out, source in zip(op.left, op.right, outs, column, strict=True):
-                for var in (x, y, out):
-                    self.put(var, self.of(source))
+        for k, (x, y) in enumerate(zip(op.left, op.right, strict=True)):
+            if not _is_whole(x.prim):
+                continue
+            made, (neutral, value, *carry) = [x, y, *(out[k] for out in outs)], (each[k] for each in taken)
+            sums = self.choices(op.results[k], {x, y}) - {x, y}
+            if sums and neutral == Const(x.prim, 0) and all(_adds(rhs, {x, y}) for rhs in sums):
+                made += [let.var for let in op.body if isinstance(let, KLet) and let.rhs in sums]
+                self.partial |= names(*made)
+                count = places[1] - places[0] + 1 if places is not None else 0
+                begun, added = (_hull(self.of(z), (0, 0)) for z in ((carry or [neutral])[0], value))
+                found = [fitted((begun[0] + added[0] * count, begun[1] + added[1] * count), x.prim)]
+            else:
+                found = [self.of(z) for z in (neutral, value, *carry, op.results[k])]
+            for var in made:
+                for one in found:
+                    self.put(var, one)
 
     def value(self, rhs: Rhs) -> Interval | None:
         """The interval of a right-hand side that is an integer or a bool; None where an operand has not been seen."""
@@ -126,6 +250,16 @@ class _Finder:
                 return range_of(Prim.BOOL if op in COMPARISONS or op in PREDICATES else prim)
             case kir.KAligned():
                 return range_of(Prim.BOOL)
+
+
+def _hull(x: Interval | None, y: Interval | None) -> Interval:
+    """What holds both, of which one may not be known yet."""
+    first, second = x or y or (0, 0), y or x or (0, 0)
+    return min(first[0], second[0]), max(first[1], second[1])
+
+
+def _adds(rhs: Rhs | Operand, operands: set[KVar]) -> bool:
+    return isinstance(rhs, KOp) and rhs.op is Op.ADD and set(rhs.args) == operands
 
 
 def _is_whole(prim: Prim) -> bool:

@@ -21,6 +21,7 @@ from .join_channels import join_channels
 from .join_rows import join_rows
 from .join_writes import join_writes
 from .narrow_argreduce import narrow_argreduce
+from .narrow_carried import narrow_carried
 from .narrow_comparisons import narrow_comparisons
 from .narrow_divisions import narrow_divisions
 from .needed_rounds import needed_rounds
@@ -61,6 +62,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
         ("narrow-argreduce", narrow_argreduce),
         ("narrow-divisions", narrow_divisions),
         ("narrow-comparisons", narrow_comparisons),
+        ("narrow-carried", narrow_carried),
         ("interleave-rows", interleave_rows),
         ("join-writes", join_writes),
         ("flags-as-words", flags_as_words),

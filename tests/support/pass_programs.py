@@ -336,6 +336,34 @@ def row_scans(w: Writer) -> str:
     return f"entry main [n][m] (xss: [n][m]{t}) = map (\\xs -> {row}) xss"
 
 
+def carried(w: Writer) -> str:
+    """Places and counts in i64 beside narrow elements: scanned, found or counted in rows, carried through loops."""
+    t, n, m, c = w.type("i8", "u8", "i16", "i32", "f32"), w.size(), w.size(), w.number(0, 3)
+    found, one = f"x {w.pick('<', '>=', '==')} {c}", w.number(-2, 3)
+    last, count = f"if {found} then i else {w.number(-3, 3)}", f"if {found} then {one}i64 else {w.number(0, 1)}"
+    scans = (
+        (f"{w.pick('i64.max', 'i64.min')};-1", last, "{s}"),
+        ("(+);0", count, w.pick("{s}", f"if {found} then {t}.i64 s else 0", "i - s")),
+        (w.pick("\\(f, x) (g, y) -> (f || g, if g then y else x + y);(false, 0)"), f"({found}, {count})", "s.1"),
+        (f"\\(a, k) (b, j) -> if b {w.pick('<', '>')} a then (b, j) else (a, k);(0, -1)", "(x, i)", "s.1 - i"),
+    )
+    if w.pick(True, False):
+        w.array(t, n)
+        op, value, result = scans[w.number(0, 3)]
+        operator, neutral = op.split(";")
+        scanned = f"scan ({operator}) ({neutral}) (map2 (\\x i -> {value}) xs (iota n))"
+        return f"entry main [n] (xs: [n]{t}) = map3 (\\s x i -> {result.format(s='s')}) ({scanned}) xs (iota n)"
+    w.array(t, n, m)
+    step = w.pick(
+        last.replace("else", "else if i % 2 == 0 then k else"), f"k + ({count})", f"if {found} then {one} else k + 1"
+    )
+    loop = f"loop k = {w.number(-2, 2)}i64 for i < m do let x = row[i] in {step}"
+    value, result = ("(x, i)", ".1") if w.pick(True, False) else (count, "")
+    operator, neutral = scans[3 if result else 1][0].split(";")
+    reduced = f"(reduce ({operator}) ({neutral}) (map2 (\\x i -> {value}) row (iota m))){result}"
+    return f"entry main [n][m] (xss: [n][m]{t}) = map (\\row -> {w.pick(loop, reduced)}) xss"
+
+
 def flagged(w: Writer) -> str:
     """Scans of numbers with truth values that say where segments begin, or where they go on."""
     t, n = w.type(), w.size()
@@ -441,6 +469,7 @@ WRITERS: dict[str, Callable[[Writer], str]] = {
     "narrow-argreduce": places,
     "narrow-divisions": remainders,
     "narrow-comparisons": classes,
+    "narrow-carried": carried,
     "interleave-rows": interleaved,
     "join-writes": codes,
     "flags-as-words": flagged,

@@ -63,5 +63,66 @@ kernel k(block; xs: [u8], out: [i64]; n: i64) {
     assert found["t"] == (0, 99 + 255)
     assert found["y"] == (0, 255)
     assert found["m"] == (-(2**63), 3)
-    for name in ("next", "g", "i", "j"):
-        assert found[name] == range_of(Prim.I64)
+    assert found["next"] == range_of(Prim.I64)
+    assert found["g"] == (0, 2**63 - 1)
+    assert found["i"] == found["j"] == (0, 2**63 - 2)
+
+
+SUMS = """
+kernel k(block; xs: [u8], out: [i64]; n: i64, start: i64) {
+  threads i in 0..n {
+    var count: i64 = 5
+    var twice: i64 = 1
+    var inner: i64 = 0
+    for j < n {
+      let x: u8 = xs[j]
+      let large: bool = gt_u8 x 7u8
+      let c: i64 = count
+      let d: i64 = add_i64 -2 c
+      let e: i64 = select_i64 large d c
+      count := e
+      let t: i64 = twice
+      let u: i64 = add_i64 t t
+      twice := u
+      for k < 10 {
+        let a: i64 = inner
+        let b: i64 = add_i64 a 3
+        let f: i64 = select_i64 large b 77
+        inner := f
+        var own: i64 = 0
+        let o: i64 = own
+        let q: i64 = add_i64 o 1
+        own := q
+      }
+    }
+    out[i] := count
+  }
+  scan (sum: i64, other: i64) carry (total: i64, rest: i64) from (start, 0) neutral (0, 0) over s in 0..n {
+    let y: u8 = xs[s]
+    let z: i64 = u8_to_i64 y
+    values z, z
+    op (a1: i64, a2: i64) (b1: i64, b2: i64) {
+      let c1: i64 = add_i64 a1 b1
+      let c2: i64 = add_i64 a2 a2
+      c1, c2
+    }
+    after
+    out[s] := sum
+  }
+}
+"""
+
+
+def test_sums_grow_by_what_is_added_in_each_turn() -> None:
+    found = find_intervals(parse_kernel(SUMS).body, {"n": (0, 1000), "start": (-3, 4)})
+    assert found["count"] == (5 - 2 * 1000, 5)
+    assert found["inner"] == (0, 77 + 3 * 10 * 1000)
+    assert found["own"] == (0, 1)
+    assert found["twice"] == found["other"] == range_of(Prim.I64)
+    assert found["sum"] == found["c1"] == found["total"] == (-3, 4 + 255 * 1000)
+
+
+def test_sums_wrap_where_there_are_too_many_addends() -> None:
+    found = find_intervals(parse_kernel(SUMS).body, {"n": (0, 2**60), "start": (0, 0)})
+    assert found["count"] == (5 - 2**61, 5)
+    assert found["inner"] == found["sum"] == range_of(Prim.I64)

@@ -18,7 +18,7 @@ from soac.ir.machine import CPU, CUDA, Mode
 from soac.ir.version_tree import combinations, sites
 from soac.kernels.devices.cpu import build
 from soac.kernels.devices.cpu.executable import Executable
-from soac.kernels.passes import columns_by_rows
+from soac.kernels.passes import columns_by_rows, narrow_carried
 from soac.kernels.passes.choose_lanes import LaneSettings
 from soac.kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES, Passes, cpu_passes, ready
 from soac.kernels.schedule import host_builder
@@ -53,6 +53,7 @@ def test_pass_of_a_cpu(name: str) -> None:
             with (
                 patch.object(build, "CPU_PASSES", passes),
                 patch.multiple(columns_by_rows, LEAST=1, SIZE=1, KEPT=1 << 10),
+                patch.object(narrow_carried, "SIZES", ((1 << 30, 1 << 22), (20,))[len(program.text) % 2]),
             ):
                 agrees(compiled, program, on_cpu(compiled, program))
         return changes(compiled, name, CPU_PASSES)
