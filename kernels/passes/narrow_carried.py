@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 from ...ir.ops import COMPARISONS, Op
@@ -36,7 +35,6 @@ from ..kernel_ir.nodes import (
     For,
     KConvert,
     Kernel,
-    KIf,
     KLambda,
     KLet,
     KOp,
@@ -60,6 +58,7 @@ from ..kernel_ir.traverse import (
     rewritten,
     with_children,
 )
+from .both_forms import in_both_forms
 from .narrow_comparisons import MADE_ALIKE
 
 NUMBERS = 1 << 30
@@ -216,25 +215,8 @@ class _Region:
 
     def both(self) -> Stms:
         """The narrow form where all is as assumed, else the statement as it was."""
-        lets, holds = list[KStm](), list[KVar]()
-        for var, (least, most) in self.assumed.items():
-            if var in self.needed:
-                holds += (
-                    self.new.let(lets, op, var, Const(Prim.I64, end)) for op, end in ((Op.GE, least), (Op.LE, most))
-                )
-        if not holds:
-            return self.narrow
-        good = reduce(lambda x, y: self.new.let(lets, Op.AND, x, y, Prim.BOOL), holds)
-        outs = bound(self.stm)
-        results = [self.new.name(x.name, x.prim) for x in outs]
-        sides = list[Stms]()
-        for form in (self.narrow, (self.stm,)):
-            copy = self.new.copy()
-            stms = copy.rewritten(form)
-            sides.append((*stms, *(Assign(x, copy.read(y)) for x, y in zip(results, outs, strict=True))))
-        declared = [Declare(x, Const(x.prim, 0)) for x in results]
-        read = [KLet(y, KConvert(x.prim, x.prim, x)) for x, y in zip(results, outs, strict=True)]
-        return (*lets, *declared, KIf(good, *sides), *read)
+        assumed = {x: interval for x, interval in self.assumed.items() if x in self.needed}
+        return in_both_forms(self.new, assumed, self.narrow, self.stm)
 
     # ---- the narrow form ---------------------------------------------------------------------------------------------
 

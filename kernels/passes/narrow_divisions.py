@@ -23,7 +23,7 @@ from ...ir.types import Const, Prim
 from ..analysis.intervals import Interval, find_intervals, range_of
 from ..analysis.uniformity import Facts, Varying, find_facts
 from ..kernel_ir.new_names import NewNames
-from ..kernel_ir.nodes import Assign, Declare, KConvert, Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
+from ..kernel_ir.nodes import Assign, Declare, KConvert, Kernel, KLet, KOp, KStm, KVar, Threads
 from ..kernel_ir.traverse import (
     ROLES,
     Stms,
@@ -34,12 +34,12 @@ from ..kernel_ir.traverse import (
     rewritten,
     with_children,
 )
+from .both_forms import in_both_forms
 
 RESTS = (Op.MOD, Op.REM)
 FITS = 1 << 31
 ASSUMED: Mapping[Prim, Interval] = {Prim.I64: (-(1 << 20), 1 << 20), Prim.U64: (0, 1 << 20)}
 """What numbers of the kernel are mostly between."""
-TRUE = Const(Prim.BOOL, True)
 
 
 def narrow_divisions(kernel: Kernel) -> Kernel:
@@ -155,15 +155,9 @@ class _Narrower:
         if len(guarded.wide((stm,))) == len(self.wide((stm,))):
             return None
         body = guarded.statements(stm.body)
-        lets = list[KStm]()
-        good: Operand = TRUE
-        for var in scalars:
-            least, most = ASSUMED[var.prim]
-            for op, bound in ((Op.GE, least), (Op.LE, most)):
-                holds = self.new.let(lets, op, var, Const(var.prim, bound), var.prim)
-                good = self.new.let(lets, Op.AND, good, holds, Prim.BOOL)
-        other = self.new.copy().rewritten((replace(stm, body=self.statements(stm.body)),))
-        return (*lets, KIf(good, (replace(stm, body=body),), other))
+        wide = replace(stm, body=self.statements(stm.body))
+        assumed = {var: ASSUMED[var.prim] for var in scalars}
+        return in_both_forms(self.new, assumed, (replace(stm, body=body),), wide)
 
     def subtracted(self, var: KVar, x: KVar, divisor: Const) -> Stms:
         """The rest of what is less than twice the divisor."""
