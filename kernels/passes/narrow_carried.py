@@ -56,6 +56,7 @@ from ..kernel_ir.traverse import (
     operands_inside,
     operators,
     rewritten,
+    statements,
     with_children,
 )
 from .both_forms import in_both_forms
@@ -163,7 +164,7 @@ class _Region:
             for y in (y for value in values for y in _parts(value) if y in fit):
                 beside[x].add(y)
                 beside[y].add(x)
-        pending = [*self.mutable, *self.components]
+        pending = [*_carried(every), *self.components]
         found: dict[KVar, KVar] = {}
         while pending:
             x = pending.pop()
@@ -367,6 +368,15 @@ def _made(every: Iterable[KStm]) -> Mapping[KVar, list[Rhs | Operand | None]]:
             case _:
                 pass
     return made
+
+
+def _carried(every: Iterable[KStm]) -> Iterator[KVar]:
+    """The variables that a loop assigns, and that are older than a turn of it."""
+    for loop in every:
+        if isinstance(loop, For | kir.KWhile):
+            inside = [stm for stms in children(loop) for stm in statements(stms)]
+            own = {stm.var for stm in inside if isinstance(stm, Declare)}
+            yield from (stm.var for stm in inside if isinstance(stm, Assign) and stm.var not in own)
 
 
 def _components(stm: BlockReduce | BlockScan) -> tuple[KVar, ...]:
