@@ -15,15 +15,15 @@ STRIP = 1 << 12
 """Rounds that are done before there is a test, where LLVM may make vectors of them."""
 
 
-def for_loop(e: Lanes, stm: For, run: Run) -> None:
-    """A counted loop, its counter uniform. Where the bound varies, it runs as long as a lane wants it, under the mask
-    of those that do. It ends where all flags have settled that it is for."""
+def for_loop(e: Lanes, stm: For, run: Run, since: str = "0") -> None:
+    """A counted loop, its counter uniform, from `since` on. Where the bound varies, it runs as long as a lane wants it,
+    under the mask of those that do. It ends where all flags have settled that it is for."""
     code, prim, bound = e.code, stm.index.prim, operand(e, stm.bound)
     t = llvm_type(prim)
     less = "icmp slt" if prim.is_signed else "icmp ult"
     limits = () if isinstance(bound, Uniform) else vectors(e, bound)
     counter = code.slot(t, 8)
-    code.do(f"store {t} 0, ptr {counter}")
+    code.do(f"store {t} {since}, ptr {counter}")
     flag, each = flag_tested(e, stm) or (None, False)
     alone = most_alone(e, stm) if limits and flag is None else 0
 
@@ -48,31 +48,16 @@ def for_loop(e: Lanes, stm: For, run: Run) -> None:
     if flag is None or each or not isinstance(bound, Uniform):
         rounds(bound.text if isinstance(bound, Uniform) else "")
         if alone:
-            since = code.op(f"load {t}, ptr {counter}")
-            here = splat(e, prim, since)
+            done = code.op(f"load {t}, ptr {counter}")
+            here = splat(e, prim, done)
             left = intersect(e, e.mask, tuple(e.vec.ins(less, prim, here, n) for n in limits))
-            last_lanes(e, stm, left, lambda: _go_on(e, stm, less, since, run))
+            last_lanes(e, stm, left, lambda: for_loop(e, stm, run, done))
         return
     with code.loop("strip", "open", "settled") as test:
         i = code.op(f"load {t}, ptr {counter}")
         test(code.op(f"and i1 {e.one.ins(less, prim, i, bound.text)}, {any_open(e, flag, run)}"))
         left = e.one.intrinsic("umin", prim, code.op(f"sub {t} {bound.text}, {i}"), str(STRIP))
         rounds(code.op(f"add {t} {i}, {left}"))
-
-
-def _go_on(e: Lanes, stm: For, less: str, since: str, run: Run) -> None:
-    """A loop of scalars that has done some rounds."""
-    code, prim, bound = e.code, stm.index.prim, operand(e, stm.bound)
-    assert isinstance(bound, Uniform), "the bound of one lane"
-    t = llvm_type(prim)
-    counter = code.slot(t, 8)
-    code.do(f"store {t} {since}, ptr {counter}")
-    with code.loop("for", "do", "done") as test:
-        i = code.op(f"load {t}, ptr {counter}")
-        test(e.one.ins(less, prim, i, bound.text))
-        e.env[stm.index.name] = Uniform(prim, i)
-        run(e, stm.body)
-        code.do(f"store {t} {code.op(f'add {t} {i}, 1')}, ptr {counter}")
 
 
 def scatters(stm: For) -> bool:

@@ -76,15 +76,7 @@ def _bits(e: Lanes, mask: Mask) -> str:
 
 def last_lanes(e: Lanes, stm: For | KWhile, mask: Mask, loop: Callable[[], None]) -> None:
     """Go on with each lane of the mask alone; `loop` writes the loop, whose variables are scalars then."""
-    code = e.code
-    code.module.declare("llvm.cttz.i64", "i64", ("i64", "i1"))
-    left = code.slot("i64", 8)
-    code.do(f"store i64 {_bits(e, mask)}, ptr {left}")
-    with code.loop("lane", "alone", "lanes") as test:
-        now = code.op(f"load i64, ptr {left}")
-        test(code.op(f"icmp ne i64 {now}, 0"))
-        lane = code.call("llvm.cttz.i64", "i64", (("i64", now), ("i1", "true")))
-        code.do(f"store i64 {code.op(f'and i64 {now}, ' + code.op(f'sub i64 {now}, 1'))}, ptr {left}")
+    with e.code.each_bit(_bits(e, mask), WORD) as lane:
         _alone(e, stm, lane, loop)
 
 

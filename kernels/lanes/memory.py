@@ -406,23 +406,10 @@ def atomic(e: Lanes, stm: Atomic) -> None:
             e.env[stm.out.name] = Uniform(stm.prim, old)
         return
     for j, mask in enumerate(full_mask(e)):
-        _for_each_lane(e, stm, j, mask, index, value)
-
-
-def _for_each_lane(e: Lanes, stm: Atomic, group: int, mask: str, index: LaneValue, value: LaneValue) -> None:
-    code, bits = e.code, f"i{e.width}"
-    code.module.declare(f"llvm.cttz.{bits}", bits, (bits, "i1"))
-    left = code.slot(bits, 8)
-    code.do(f"store {bits} {code.op(f'bitcast <{e.width} x i1> {mask} to {bits}')}, ptr {left}")
-    with code.loop("lane", "update", "lanes") as test:
-        now = code.op(f"load {bits}, ptr {left}")
-        test(code.op(f"icmp ne {bits} {now}, 0"))
-        first = code.call(f"llvm.cttz.{bits}", bits, ((bits, now), ("i1", "true")))
-        wide = first if e.width == 64 else code.op(f"zext {bits} {first} to i64")
-        lane = code.op(f"add i64 {wide}, {group * e.width}")
-        _update(e, stm, element_at(e, index, lane), element_at(e, value, lane))
-        others = code.op(f"and {bits} {now}, {code.op(f'sub {bits} {now}, 1')}")
-        code.do(f"store {bits} {others}, ptr {left}")
+        on = e.code.op(f"bitcast <{e.width} x i1> {mask} to i{e.width}")
+        with e.code.each_bit(on, e.width) as first:
+            lane = e.code.op(f"add i64 {first}, {j * e.width}")
+            _update(e, stm, element_at(e, index, lane), element_at(e, value, lane))
 
 
 _RMW = {Op.ADD: "add", Op.AND: "and", Op.OR: "or", Op.XOR: "xor"}

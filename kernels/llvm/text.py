@@ -172,6 +172,19 @@ class Code:
         self.jump(end if once else head, scalar, unroll)
         self.label(end)
 
+    @contextmanager
+    def each_bit(self, word: str, bits: int) -> Iterator[str]:
+        """A loop over the bits that are set in a word, from the lowest on; gives the number of one, an i64."""
+        t, left = f"i{bits}", self.slot(f"i{bits}", 8)
+        self.module.declare(f"llvm.cttz.{t}", t, (t, "i1"))
+        self.do(f"store {t} {word}, ptr {left}")
+        with self.loop("bit", "set", "bits") as test:
+            now = self.op(f"load {t}, ptr {left}")
+            test(self.op(f"icmp ne {t} {now}, 0"))
+            first = self.call(f"llvm.cttz.{t}", t, ((t, now), ("i1", "true")))
+            self.do(f"store {t} {self.op(f'and {t} {now}, ' + self.op(f'sub {t} {now}, 1'))}, ptr {left}")
+            yield first if bits == 64 else self.op(f"zext {t} {first} to i64")
+
     def slot(self, type_: str, align: int = 64) -> str:
         """A stack slot in the function's entry."""
         self.counter += 1
