@@ -17,7 +17,6 @@ branch that is mostly foreseen, where a store would make the next load of that b
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from ....ir import core
 from ....ir.core import Lambda, Reduction, SegSpace
@@ -85,12 +84,11 @@ def applied(b: Builder, op: Lambda, left: tuple[Operand, ...], right: tuple[Oper
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An update: is there a bin, which, and what goes there; `counts`: those of the values that are indices."""
+    """An update: is there a bin, which, and what goes there."""
 
     inside: Operand
     bin: Operand
     values: tuple[Operand, ...]
-    counts: frozenset[Operand]
 
 
 Combine = Callable[[Builder, core.SegHist, list[kir.KArray], Operand, Change], None]
@@ -110,8 +108,7 @@ def combine_new(b: Builder, exp: core.SegHist, arrays: list[kir.KArray], at: Ope
     first = 0
     for op in parted(exp.op.op):
         own = slice(first, first + len(op.ret))
-        args = old[own], change.values[own]
-        store_chosen(b, op, arrays[own], at, args, change.counts, partial(applied, b, op, *args))
+        store_chosen(b, op, arrays[own], at, old[own], change.values[own])
         first += len(op.ret)
 
 
@@ -124,22 +121,14 @@ def point_at(b: Builder, exp: core.SegHist, cut: Cut, index: Operand, mode: Mode
     made = gen_body(b, exp.body, mode)
     shape, each = tuple(b.operand(width) for width in cut.shape), exp.rank + len(exp.dests)
     changes: list[Change] = []
-    for k, update in enumerate(exp.updates):
+    for k in range(len(exp.updates)):
         at, values = split_indices(made[k * each : (k + 1) * each], exp.rank)
         own, bin_ = at[cut.fixed :], ZERO
         inside = inside_of(b, own, shape)
         for i, stride in zip(own, b.strides(shape), strict=True):
             bin_ = b.wrapping(Op.ADD, bin_, b.wrapping(Op.MUL, i, stride))  # an index may be out of range
-        changes.append(_change(exp, update, inside, bin_, tuple(scalar(v) for v in values)))
+        changes.append(Change(inside, bin_, tuple(scalar(v) for v in values)))
     return tuple(changes)
-
-
-def _change(
-    exp: core.SegHist, update: tuple[Atom, ...], inside: Operand, bin_: Operand, values: tuple[Operand, ...]
-) -> Change:
-    pairs = zip(values, update[exp.rank :], strict=True)
-    counts = frozenset(x for x, a in pairs if isinstance(a, Var) and a.name in exp.space.indices)
-    return Change(inside, bin_, values, counts)
 
 
 def inside_of(b: Builder, indices: tuple[Operand, ...], shape: tuple[Operand, ...]) -> Operand:
@@ -276,7 +265,7 @@ def staged(b: Builder, exp: core.SegHist, stages: tuple[Stage, ...], place: Oper
     for stage, update, bin_ in zip(stages, exp.updates, bins, strict=True):
         pairs = zip(stage.values, update[exp.rank :], strict=True)
         found = tuple(b.operand(x) if a is None else loaded[a] for a, x in pairs)
-        changes.append(_change(exp, update, b.op(Op.GE, Prim.I64, bin_, ZERO), bin_, found))
+        changes.append(Change(b.op(Op.GE, Prim.I64, bin_, ZERO), bin_, found))
     return tuple(changes)
 
 

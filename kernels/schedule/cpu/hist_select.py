@@ -1,33 +1,28 @@
 """Operators of histograms that choose one of their arguments: minima, the largest with its place, the first.
 
-    (x, i) op (y, j) = if x > y then (x, i) else (y, j)      new = not (x > y);  if new { bins[k] := (y, j) }
+    (x, i) op (y, j) = if x > y then (x, i) else (y, j)      if x > y {} else { bins[k] := (y, j) }
 
-A bin is stored only where that may change it. The branch is mostly foreseen (of n random elements about log n are
-new), whereas a store would make the next load of that bin wait. What is stored is computed behind the branch.
+A bin is stored only where that may change it. The branches are mostly foreseen (of n random elements about log n are
+new), whereas a store would make the next load of that bin wait. Each test of a condition is a branch of its own, and
+what is stored is computed behind them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import field
-from functools import partial
+from collections.abc import Callable, Mapping
 
 from ....ir import core
 from ....ir.commute import componentwise
 from ....ir.core import Body, Lambda, Stm
 from ....ir.ops import Op, unsigned_of
 from ....ir.records import dataclass
-from ....ir.traverse import all_exps, free_names
-from ....ir.types import Atom, Const, Name, Prim, Var, i64
+from ....ir.traverse import all_exps, all_stms, free_in_stm
+from ....ir.types import Atom, Const, Name, Prim, Var
 from ...kernel_ir import nodes as kir
-from ..conditions import Comparison, Condition, branches, chosen, emitted, every, given, in_order, negated, some
 from ..kernel_builder import Builder, Mode, Operand
 from ..statements import gen_stm
 
 CHOICES = frozenset({Op.MIN, Op.MAX, Op.SELECT})
-COMPARISONS = frozenset({Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE})
-
-
 MOST_STATEMENTS = 32
 """Conditions grow, and nest, with the statements of an operator: a larger one is computed as it is written."""
 
@@ -68,187 +63,123 @@ def parted(op: Lambda) -> tuple[Lambda, ...]:
     return tuple(parts)
 
 
+def store_chosen(
+    b: Builder, op: Lambda, arrays: list[kir.KArray], at: Operand, old: tuple[Operand, ...], values: tuple[Operand, ...]
+) -> None:
+    """`arrays[at] := old op values` where that is new."""
+    b.env |= zip((p.name for p in op.params), (*old, *values), strict=True)
+    made = {p.name: (stm, k) for stm in all_stms(op.body) for k, p in enumerate(stm.pat)}
+    half = len(old)
+    left, right = ([p.name for p in side] for side in (op.params[:half], op.params[half:]))
+    _Choice(b, made, left, frozenset(right), arrays, at).store(op.body.result)
+
+
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A value that is an argument: which it may be, and when it is one of the right ones. `exact`: it is that one to
-    the bit, and not what `max` makes of two NaN."""
-
-    of: frozenset[Name]
-    new: Condition
-    exact: bool
-
-
-@dataclass(slots=True)
-class Choices:
-    """What is known of the values of an operator. `later`: how those are made that have not been needed yet."""
+class _Choice:
+    """An operator: what makes its values, as which result; its left arguments and its right ones; where results go."""
 
     b: Builder
-    counts: frozenset[Operand]
-    choices: dict[Name, Choice] = field(default_factory=dict)
-    conditions: dict[Name, Condition] = field(default_factory=dict)
-    later: dict[Name, Callable[[], Operand]] = field(default_factory=dict)
+    made: Mapping[Name, tuple[Stm, int]]
+    left: list[Name]
+    right: frozenset[Name]
+    arrays: list[kir.KArray]
+    at: Operand
 
-    def operand(self, atom: Atom) -> Operand:
-        if isinstance(atom, Var) and atom.name in self.later:
-            self.b.env[atom.name] = self.later.pop(atom.name)()
+    def store(self, results: tuple[Atom, ...]) -> None:
+        """Stores results, behind the tests that choose them; those that are there already are not stored."""
+        if results == tuple(map(Var, self.left)):
+            return
+        choices = [self.choice(atom) for atom in results]
+        conds = {choice[0] for choice in choices if choice is not None}
+        if None not in choices and len(conds) == 1:
+            sides = zip(*(choice[1:] for choice in choices if choice is not None), strict=True)
+            then, orelse = map(tuple, sides)
+            self.test(conds.pop(), lambda: self.store(then), lambda: self.store(orelse))
+        elif not self.store_extremum(results):
+            self.put(results)
+
+    def put(self, results: tuple[Atom, ...]) -> None:
+        for array, atom in zip(self.arrays, results, strict=True):
+            self.b.emit(kir.Store(array, self.at, self.value(atom)))
+
+    def choice(self, atom: Atom) -> tuple[Atom, Atom, Atom] | None:
+        """(c, x, y) of a value that is `if c then x else y`."""
+        stm, k = self.made.get(atom.name, (None, 0)) if isinstance(atom, Var) else (None, 0)
+        match stm:
+            case Stm(exp=core.PrimOp(Op.SELECT, _, (cond, x, y))):
+                return cond, x, y
+            case Stm(exp=core.If(cond, then, orelse)):
+                return cond, then.result[k], orelse.result[k]
+            case _:
+                return None
+
+    def test(self, cond: Atom, then: Callable[[], None], orelse: Callable[[], None]) -> None:
+        """`if cond then .. else ..` as a branch for each comparison."""
+        stm, _ = self.made.get(cond.name, (None, 0)) if isinstance(cond, Var) else (None, 0)
+        match stm.exp if stm is not None else None:
+            case core.PrimOp(Op.AND, Prim.BOOL, (x, y)):
+                self.test(x, lambda: self.test(y, then, orelse), orelse)
+            case core.PrimOp(Op.OR, Prim.BOOL, (x, y)):
+                self.test(x, then, lambda: self.test(y, then, orelse))
+            case core.PrimOp(Op.NOT, Prim.BOOL, (x,)):
+                self.test(x, orelse, then)
+            case _ if (found := self.choice(cond)) is not None:
+                test, x, y = found
+                self.test(test, lambda: self.test(x, then, orelse), lambda: self.test(y, then, orelse))
+            case _ if isinstance(cond, Const):
+                (then if cond.value else orelse)()
+            case _:
+                self.branch(self.value(cond), then, orelse)
+
+    def branch(self, cond: Operand, then: Callable[[], None], orelse: Callable[[], None]) -> None:
+        """A branch, of which neither side sees what the other one makes."""
+        b, known = self.b, self.made.keys() & self.b.env.keys()
+        sides: list[tuple[kir.KStm, ...]] = []
+        for side in (then, orelse):
+            with b.nested() as stms:
+                side()
+            sides.append(tuple(stms))
+            for name in self.made.keys() & b.env.keys() - known:
+                del b.env[name]
+        first, second = sides
+        if first:
+            b.emit(kir.KIf(cond, first, second))
+        elif second:
+            b.emit(kir.KIf(b.op(Op.NOT, Prim.BOOL, cond), second, ()))
+
+    def value(self, atom: Atom) -> Operand:
+        """A value, and what it is made of where that is not there yet."""
+        if isinstance(atom, Var) and atom.name in self.made and atom.name not in self.b.env:
+            stm, _ = self.made[atom.name]
+            for name in free_in_stm(stm):
+                self.value(Var(name))
+            gen_stm(self.b, stm, Mode.THREAD)
         return self.b.operand(atom)
 
-    def condition(self, atom: Atom) -> Condition:
-        if isinstance(atom, Var) and atom.name in self.conditions:
-            return self.conditions[atom.name]
-        return given(self.operand(atom))
-
-
-def store_chosen(
-    b: Builder,
-    op: Lambda,
-    arrays: list[kir.KArray],
-    at: Operand,
-    args: tuple[tuple[Operand, ...], tuple[Operand, ...]],
-    counts: frozenset[Operand],
-    apply: Callable[[], tuple[Operand, ...]],
-) -> None:
-    """`arrays[at] := old op values` where that is new; `args`: both; `apply` gives what is stored. `counts`: indices,
-    which are not negative."""
-    old, values = args
-    known = Choices(b, counts)
-    for param, value in zip(op.params, (*old, *values), strict=True):
-        b.env[param.name] = value
-    for params, new in ((op.params[: len(old)], False), (op.params[len(old) :], True)):
-        known.choices |= {p.name: Choice(frozenset({p.name}), new, True) for p in params}
-    _follow(known, op.body)
-    changed: Condition = False
-    for atom, left in zip(op.body.result, op.params, strict=False):
-        changed = some(changed, _changed(known, op, left.name, atom))
-    whole = _takes_the_right_ones(known, op)
-    with b.nested() as stms:
-        results = values if whole else apply()
-        for array, result in zip(arrays, results, strict=True):
-            b.emit(kir.Store(array, at, result))
-    branches(b, in_order(changed, counts), tuple(stms))
-
-
-def _changed(known: Choices, op: Lambda, left: Name, atom: Atom) -> Condition:
-    """May a component change?"""
-    assert isinstance(atom, Var)
-    found = known.choices.get(atom.name)
-    right = {p.name for p in op.params[len(op.params) // 2 :]}
-    if found is not None and found.of <= right | {left}:
-        return found.new
-    return _differs(known.b, known.operand(Var(left)), known.operand(atom))
-
-
-def _takes_the_right_ones(known: Choices, op: Lambda) -> bool:
-    """Is every component that of the right side, where one of them is new?"""
-    half = len(op.params) // 2
-    found = [known.choices.get(a.name) for a in op.body.result if isinstance(a, Var)]
-    return all(
-        c is not None and c.exact and c.new == (found[0] and found[0].new) and c.of <= {left.name, right.name}
-        for c, left, right in zip(found, op.params[:half], op.params[half:], strict=True)
-    )
-
-
-def _differs(b: Builder, x: Operand, y: Operand) -> Condition:
-    """By their bits."""
-    if not x.prim.is_float:
-        return Comparison(Op.NE, x.prim, (x, y), True)
-    left, right = (b.op(Op.TO_BITS, x.prim, value) for value in (x, y))
-    return Comparison(Op.NE, unsigned_of(x.prim), (left, right), True)
-
-
-# ---- statements ----------------------------------------------------------------------------------------------------
-
-
-def _follow(known: Choices, body: Body) -> None:
-    """The statements of a body that cannot fail, without branches; those of both branches of an `if`."""
-    for stm in body.stms:
-        match stm.exp:
-            case core.If(cond, then, orelse):
-                _follow(known, then)
-                _follow(known, orelse)
-                for param, x, y in zip(stm.pat, then.result, orelse.result, strict=True):
-                    _select(known, param, cond, x, y)
-            case core.PrimOp(Op.SELECT, _, (cond, x, y)):
-                _select(known, stm.pat[0], cond, x, y)
-            case core.PrimOp(op, prim, args) if prim is Prim.BOOL and op in (Op.AND, Op.OR, Op.NOT):
-                conditions = [known.condition(a) for a in args]
-                made = negated(conditions[0]) if op is Op.NOT else (every if op is Op.AND else some)(*conditions)
-                _conditional(known, stm.pat[0].name, made)
-            case core.PrimOp(op, prim, args) if op in COMPARISONS and prim is not Prim.BOOL:
-                _conditional(known, stm.pat[0].name, _comparison(known, op, prim, args))
-            case core.PrimOp(Op.MIN | Op.MAX as op, prim, (Var() as x, Var() as y)):
-                known.later[stm.pat[0].name] = partial(_evaluated, known, stm)
-                _extremum(known, stm.pat[0].name, op, prim, (x, y))
+    def store_extremum(self, results: tuple[Atom, ...]) -> bool:
+        """Stores `max old right` where it may be another than `old`; gives whether results are that. -0 < +0, though
+        equal: where -0 is rare, it is taken to be a change. A NaN compares with nothing."""
+        match [self.made[atom.name][0].exp for atom in results if isinstance(atom, Var) and atom.name in self.made]:
+            case [core.PrimOp(Op.MIN | Op.MAX as op, prim, (Var(x), Var(y)))] if {x, y} == {*self.left, *self.right}:
+                pass
             case _:
-                _evaluate(known, stm)
+                return False
+        b, larger = self.b, op is Op.MAX
+        old, right = (self.value(Var(name)) for name in ((x, y) if x in self.left else (y, x)))
+        if not prim.is_float:
+            self.branch(b.op(Op.LT if larger else Op.GT, prim, old, right), lambda: self.put(results), _nothing)
+            return True
+
+        def unless_beside() -> None:
+            bits, sign = unsigned_of(prim), Const(unsigned_of(prim), 1 << (8 * prim.bytes - 1))
+            same = b.op(Op.GE if larger else Op.LE, prim, old, right)
+            is_zero = b.op(Op.EQ, bits, b.op(Op.TO_BITS, prim, old if larger else right), sign)
+            changed = b.op(Op.OR, Prim.BOOL, b.op(Op.NOT, Prim.BOOL, same), is_zero)
+            self.branch(changed, lambda: self.put(results), _nothing)
+
+        self.branch(b.op(Op.GT if larger else Op.LT, prim, old, right), _nothing, unless_beside)
+        return True
 
 
-def _evaluate(known: Choices, stm: Stm) -> None:
-    for name in free_names(stm.exp):
-        known.operand(Var(name))
-    gen_stm(known.b, stm, Mode.THREAD)
-
-
-def _evaluated(known: Choices, stm: Stm) -> Operand:
-    _evaluate(known, stm)
-    return known.b.operand(Var(stm.pat[0].name))
-
-
-def _conditional(known: Choices, name: Name, condition: Condition) -> None:
-    known.conditions[name] = condition
-    known.later[name] = lambda: emitted(known.b, condition)
-
-
-def _comparison(known: Choices, op: Op, prim: Prim, args: tuple[Atom, ...]) -> Condition:
-    operands = tuple(map(known.operand, args))
-    if op is Op.LT and operands[0] in known.counts and operands[1] == i64(0):
-        return False
-    return Comparison(op, prim, operands, True)
-
-
-def _select(known: Choices, param: core.Param, cond: Atom, x: Atom, y: Atom) -> None:
-    test, b = known.condition(cond), known.b
-    if param.type.prim is Prim.BOOL:
-        made = chosen(test, known.condition(x), known.condition(y))
-        _conditional(known, param.name, made)
-    else:
-        known.later[param.name] = lambda: _selected(b, test, known.operand(x), known.operand(y))
-    choices = [known.choices.get(a.name) if isinstance(a, Var) else None for a in (x, y)]
-    match choices:
-        case Choice() as first, Choice() as second:
-            of = first.of if test is True else second.of if test is False else first.of | second.of
-            new = chosen(test, first.new, second.new)
-            known.choices[param.name] = Choice(of, new, first.exact and second.exact)
-        case _:
-            pass
-
-
-def _selected(b: Builder, test: Condition, x: Operand, y: Operand) -> Operand:
-    if x == y or isinstance(test, bool):
-        return x if test else y
-    return b.op(Op.SELECT, x.prim, emitted(b, test), x, y)
-
-
-def _extremum(known: Choices, name: Name, op: Op, prim: Prim, args: tuple[Var, Var]) -> None:
-    """`max x y` of an old x and a right y, or the other way round."""
-    old, right = sorted(args, key=lambda a: known.choices[a.name].new is not False if a.name in known.choices else True)
-    choices = known.choices.get(old.name), known.choices.get(right.name)
-    match choices:
-        case Choice(first, False, _), Choice(second, True, _):
-            new = _beyond(known.b, op, prim, known.operand(old), known.operand(right))
-            known.choices[name] = Choice(first | second, new, False)
-        case _:
-            pass
-
-
-def _beyond(b: Builder, op: Op, prim: Prim, old: Operand, right: Operand) -> Condition:
-    """May `max old right` be another than `old`? -0 < +0, though equal: where -0 is rare, it is taken to be a change. A
-    NaN compares with nothing."""
-    larger = op is Op.MAX
-    if not prim.is_float:
-        return Comparison(Op.LT if larger else Op.GT, prim, (old, right), True)
-    beside = Comparison(Op.GE if larger else Op.LE, prim, (old, right), True)
-    bits, sign = unsigned_of(prim), Const(unsigned_of(prim), 1 << (8 * prim.bytes - 1))
-    least = b.op(Op.TO_BITS, prim, old if larger else right)
-    beyond = Comparison(Op.GT if larger else Op.LT, prim, (old, right), False)
-    return every(beyond, some(negated(beside), Comparison(Op.EQ, bits, (least, sign), True)))
+def _nothing() -> None:
+    """What is not new is not stored."""
