@@ -7,7 +7,7 @@ The rows of all points together are flat data again, of a width that varies over
 lie one after the other, since the size of a row does not vary within it.
 
     G(Σ, scan (map ⊕) (replicate m d) xss)    ⟶  segscan (j < m, q < total) ⊙' d' { (k = 0, xss[k, j]) }
-    G(Σ, reduce (map ⊕) (replicate m d) xss)  ⟶  G(Σ, map (λxs → reduce ⊕ d xs) (transpose xss))
+    G(Σ, reduce (map ⊕) (replicate m d) xss)  ⟶  G(Σ, map (λj → redomap ⊕ d (λx → x[j]) xss) (iota m))
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from ..context.statements import Statements
 from ..context.trace import Rule
 from ..rules.interchange import element_reduction, interchanged_map
 from ..rules.maps import enter
-from ..rules.reductions import operators_apart
+from ..rules.reductions import of_rows
 from ..rules.writes import nest_atoms
 from ..versions.parallelism import flattens_varying, gives_varying_rows, works_on_varying_rows
 from ..versions.row_operators import has_row_operator, row_width
@@ -145,7 +145,7 @@ def row_operators_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """A reduction or scan of varying width whose operator works row by row, on rows of one size; or one of any width on
     rows whose size varies.
 
-    G(Σ, reduce (map ⊕) (replicate m d) xss)  ⟶  G(Σ, map (λxs → reduce ⊕ d xs) (transpose xss))
+    G(Σ, reduce (map ⊕) (replicate m d) xss)  ⟶  G(Σ, map (λj → redomap ⊕ d (λx → x[j]) xss) (iota m))
     """
     match stm.exp:
         case Screma(_, _, f, scans) as exp if nest.dims:
@@ -167,7 +167,7 @@ def row_operators_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     if varies and len(scans) == 1:
         return flat_scan_of_rows(flow, nest, stm, exp)
     flow.note(Rule.IRWIM, ", ".join(str(p.name) for p in stm.pat))
-    stms = operators_apart(flow, stm, exp, stm.pat, bool(scans) and varies)
+    stms = of_rows(flow, stm, exp, stm.pat)
     flow.context.walk(flow, nest, stms, tuple(Var(p.name) for p in stm.pat))
     return Rule.IRWIM
 

@@ -1,10 +1,9 @@
 """Reductions and scans whose operator works row by row: the map of the operator goes outside.
 
-    reduce (map ⊕) (replicate m d) xss  ⟶  map (λxs → reduce ⊕ d xs) (transpose xss)                [IRWIM]
-    scan (map ⊕) (replicate m d) xss    ⟶  transpose (map (λxs → scan ⊕ d xs) (transpose xss))      [ISWIM]
-
     redomap (map ⊕) (replicate m d) (λx → e) xs
-                                        ⟶  map (λj → redomap ⊕ d (λx → e[j]) xs) (iota m)           [IRWIM, fused]
+        ⟶  map (λj → redomap ⊕ d (λx → e[j]) xs) (iota m)                     [IRWIM]
+    scanomap (map ⊕) (replicate m d) (λx → e) xs
+        ⟶  transpose (map (λj → scanomap ⊕ d (λx → e[j]) xs) (iota m))        [ISWIM]
 
 Sound because ⊕ is applied to equal positions only; afterwards the operator is on scalars (or on shorter rows, and
 the rule applies again) and there is a map to exploit.
@@ -26,33 +25,6 @@ from ..context.segop_bodies import element_of, single
 from ..versions.parallelism import is_plain_map
 from ..versions.row_operators import RowOperator, row_operator
 
-# ---- of values -------------------------------------------------------------------------------------------------------
-
-
-def interchanged(
-    flow: Flow,
-    width: Atom,
-    op: Reduction,
-    is_scan: bool,
-    arrays: tuple[Name, ...],
-    results: tuple[Param, ...],
-    loc: Loc,
-) -> tuple[Stm, ...]:
-    """The statements on the right of the rule, binding `results`."""
-    rows = row_operator(flow, op)
-    assert rows is not None
-    columns = tuple(_transposed_param(flow, array) for array in arrays)
-    turned = tuple(_transpose(array, column, loc) for array, column in zip(arrays, columns, strict=True))
-    inner_params = tuple(flow.fresh_param("col", p.type.row()) for p in columns)
-    inside = _inner(flow, width, op, rows, is_scan, tuple(p.name for p in inner_params), loc)
-    f = Lambda(inner_params, inside, tuple(flow.known.types[a.name] for a in inside.result if isinstance(a, Var)))
-    mapped = Screma(rows.width, tuple(p.name for p in columns), f, (), ())
-    if not is_scan:
-        return (*turned, Stm(results, mapped, (), (), loc))
-    scanned = tuple(flow.fresh_param(p.name.base, t.array_of(rows.width)) for p, t in zip(results, f.ret, strict=True))
-    back = tuple(_transpose(p.name, result, loc) for p, result in zip(scanned, results, strict=True))
-    return (*turned, Stm(scanned, mapped, (), (), loc), *back)
-
 
 def element_reduction(flow: Flow, op: Reduction, loc: Loc) -> Reduction:
     """⊕ d of an operator on rows; a d that is a row itself is made in the flow."""
@@ -62,20 +34,6 @@ def element_reduction(flow: Flow, op: Reduction, loc: Loc) -> Reduction:
     for stm in made:
         flow.keep(stm)
     return Reduction(_element_operator(flow, rows), neutral, op.comm)
-
-
-def _inner(
-    flow: Flow, width: Atom, op: Reduction, rows: RowOperator, is_scan: bool, columns: tuple[Name, ...], loc: Loc
-) -> Body:
-    """`reduce ⊕ d xs` (or scan) of one column."""
-    types = tuple(flow.known.types[column].row() for column in columns)
-    neutral, made = _element_neutral(flow, rows, loc)
-    element_op = Reduction(_element_operator(flow, rows), neutral, op.comm)
-    inputs = tuple(flow.fresh_param("x", t) for t in types)
-    f = Lambda(inputs, Body((), tuple(Var(p.name) for p in inputs)), types)
-    results = tuple(flow.fresh_param("y", t.array_of(width) if is_scan else t) for t in types)
-    exp = Screma(width, columns, f, (element_op,) if is_scan else (), () if is_scan else (element_op,))
-    return Body((*made, Stm(results, exp, (), (), loc)), tuple(Var(p.name) for p in results))
 
 
 def _element_neutral(flow: Flow, rows: RowOperator, loc: Loc) -> tuple[tuple[Atom, ...], tuple[Stm, ...]]:
@@ -102,11 +60,6 @@ def _element_operator(flow: Flow, rows: RowOperator) -> Lambda:
     result = tuple(body.result[k] for k in rows.picked)
     ret = tuple(rows.g.ret[k] for k in rows.picked)
     return flow.learn(rename_lambda(Lambda(params, Body(body.stms, result), ret), flow.context.names))
-
-
-def _transposed_param(flow: Flow, array: Name) -> Param:
-    t = flow.known.types[array]
-    return flow.fresh_param(array.base, t.row().row().array_of(t.shape[1], t.shape[0]))
 
 
 def _transpose(array: Name, param: Param, loc: Loc) -> Stm:

@@ -22,7 +22,7 @@ from ..versions.guards import OUTER, choose_calls, choose_reduction, guarded, ou
 from ..versions.loop_defaults import keeps_rounds
 from ..versions.parallelism import exploitable
 from ..versions.row_operators import has_row_operator, row_width
-from .interchange import in_columns, interchanged, interchanged_map
+from .interchange import in_columns, interchanged_map
 from .maps import distributable, enter
 
 NO_OUTER = Attr("flattening", (Attr("no_outer", ()),))
@@ -208,24 +208,19 @@ def _of_values(flow: Flow, nest: Nest, stm: Stm, exp: Screma, pat: tuple[Param, 
         return gr(flow, nest, exp, pat)
     flow.note(Rule.IRWIM if exp.reds else Rule.ISWIM, ", ".join(str(p.name) for p in pat))
     results = flow.again(stm.pat)
-    walk_into(flow, nest, operators_apart(flow, stm, exp, results), results, pat)
+    walk_into(flow, nest, of_rows(flow, stm, exp, results), results, pat)
     return Rule.IRWIM if exp.reds else Rule.ISWIM
 
 
-def operators_apart(
-    flow: Flow, stm: Stm, exp: Screma, results: tuple[Param, ...], keeps: bool = False
-) -> tuple[Stm, ...]:
-    """The reductions or scans of values that are there, each by itself: interchanged where it works on rows, unless it
-    `keeps` these."""
+def of_rows(flow: Flow, stm: Stm, exp: Screma, results: tuple[Param, ...]) -> tuple[Stm, ...]:
+    """A reduction or scan of rows that are there, interchanged; several of them, each by itself."""
     stms: list[Stm] = []
     position = 0
     for op in exp.ops:
         taken = slice(position, position + len(op.neutral))
         position = taken.stop
-        arrays, mine = exp.arrays[taken], results[taken]
-        if has_row_operator(flow, op) and not keeps:
-            stms += interchanged(flow, exp.width, op, bool(exp.scans), arrays, mine, stm.loc)
-        else:
-            alone = replace(exp, arrays=arrays, map=identity(flow, exp.map.ret[taken])).with_ops((op,))
-            stms.append(Stm(mine, alone, (), stm.attrs, stm.loc))
-    return tuple(stms)
+        alone = replace(exp, arrays=exp.arrays[taken], map=identity(flow, exp.map.ret[taken])).with_ops((op,))
+        stms.append(Stm(results[taken], alone, (), stm.attrs, stm.loc))
+    made = interchanged_map(flow, exp, results, stm.loc) if len(stms) == 1 else stms
+    assert made is not None, "one operator on rows"
+    return tuple(made)
