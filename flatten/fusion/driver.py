@@ -27,7 +27,7 @@ from ...ir.core import (
     Stm,
 )
 from ...ir.traverse import bodies, free_in_stm, map_bodies, types_in, with_bodies
-from ...ir.types import Atom, Name, Names
+from ...ir.types import Name, Names
 from ..aliasing.classes import sharing_in
 from ..simplify.dead_code import remove_dead
 from ..simplify.driver import simplify
@@ -52,7 +52,7 @@ from .late_rows import split_at_rows
 from .loops import loop_to_map
 from .loops_side_by_side import loops_together
 from .parts import scatter_parts
-from .rules import SIDE_BY_SIDE, VERTICAL, Rule, fuse_map_hist, mapped_results, pull_rearrange
+from .rules import SIDE_BY_SIDE, VERTICAL, Rule, fuse_map_hist, mapped_results
 from .sink import sink
 
 ROUNDS = 4
@@ -133,7 +133,6 @@ def _fuse_inside(stm: Stm, context: Context, in_nest: bool) -> Stm:
 
 def _swallow_all(node: Node, scope: Scope) -> Node:
     """The SOAC after swallowing all it can: producers as long as there are any, then neighbours."""
-    node = _seen_through(node, scope)
     while (
         fused := _with_producer(node, scope)
         or _with_ends(node, scope)
@@ -372,28 +371,3 @@ def _may_mix(p: Screma | Hist, c: Soac) -> bool:
     if isinstance(p, Hist):
         return isinstance(c, Hist)
     return not isinstance(c, Screma) or not ((p.scans or c.scans) and (p.reds or c.reds))
-
-
-def _seen_through(node: Node, scope: Scope) -> Node:
-    """The SOAC reading the source of a rearranged input, where that may make it fusible."""
-    stm = node.stm
-    soac = stm.exp
-    assert isinstance(soac, Soac)
-    for array in dict.fromkeys(soac.arrays):
-        match scope.maker_of(array):
-            case (_, Node(Stm(exp=Rearrange((0, *_), source) as view, certs=()))):
-                if _is_mapped_here(source, soac.width, scope):
-                    row = scope.context.types[source].row()
-                    stm = pull_rearrange(stm, array, view, row, scope.context.names)
-                    scope.context.fired.append(pull_rearrange.__name__)
-            case _:
-                pass
-    return node if stm is node.stm else node_of(stm)
-
-
-def _is_mapped_here(array: Name, width: Atom, scope: Scope) -> bool:
-    match scope.maker_of(array):
-        case (_, Node(Stm(exp=Screma() as screma) as stm)):
-            return array in mapped_results(stm) and screma.width == width
-        case _:
-            return False

@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ...ir.commute import is_commutative
-from ...ir.core import Body, Hist, Lambda, Param, Rearrange, Reduction, Scatter, Screma, Soac, Stm
+from ...ir.core import Body, Hist, Lambda, Reduction, Scatter, Screma, Soac, Stm
 from ...ir.rename import substitute_lambda
-from ...ir.types import Atom, Name, Names, Type, Var
+from ...ir.types import Atom, Name, Var
 
 Rule = Callable[[Stm, Stm, frozenset[Name]], Stm | None]
 T = TypeVar("T")
@@ -137,28 +137,6 @@ VERTICAL: tuple[Rule, ...] = (
     fuse_map_hist,
     fuse_map_scatter,
 )
-
-
-def pull_rearrange(consumer: Stm, array: Name, view: Rearrange, row: Type, names: Names) -> Stm:
-    r"""map (\x -> e) (rearrange (0,2,1) ys)  ⟶  map (\y -> e [rearrange (1,0) y / x]) ys        [F-Rearrange]
-
-    Where the outermost dimension stays: then the consumer can be fused with what makes ys. `row` is the type of y."""
-    soac = consumer.exp
-    assert isinstance(soac, Soac)
-    assert view.perm[0] == 0
-    perm = tuple(k - 1 for k in view.perm[1:])
-    params: list[Param] = []
-    views: list[Stm] = []
-    for param, xs in zip(soac.map.params, soac.arrays, strict=True):
-        if xs != array:
-            params.append(param)
-            continue
-        y = Param(names.again(param.name), row)
-        params.append(y)
-        views.append(Stm((param,), Rearrange(perm, y.name), (), (), consumer.loc))
-    arrays = tuple(view.array if xs == array else xs for xs in soac.arrays)
-    body = Body((*views, *soac.map.body.stms), soac.map.body.result)
-    return replace(consumer, exp=replace(soac, arrays=arrays, map=Lambda(tuple(params), body, soac.map.ret)))
 
 
 # ---- composition --------------------------------------------------------------------------------------------------

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from soac.flatten.fusion.driver import fused_once
-from soac.flatten.fusion.rules import pull_rearrange
 from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
-from soac.ir.core import Body, Loop, Prog, Rearrange
+from soac.ir.core import Loop, Prog
 from soac.ir.interpret import interpret
 from soac.ir.machine import CPU, Mode
 from soac.ir.parse import parse_prog
 from soac.ir.traverse import all_exps
-from soac.ir.types import Name, Names
+from soac.ir.types import Name
 from soac.pipeline import compile_core
 
 CONSUMERS = {
@@ -45,27 +42,6 @@ def test_what_is_fused_relies_on_the_checks_of_both(consumer: str) -> None:
     *_, last = fused.functions[0].body.stms
     assert rules
     assert set(last.certs) == {Name("ok", 9), Name("ok", 10)}
-
-
-def test_the_other_arrays_of_a_soac_stay() -> None:
-    prog = parse_prog(
-        "next_name 100 fun main_0 (n_1: i64, m_2: i64, k_3: i64, xs_4: [n_1][m_2][k_3]i64, ws_5: [n_1][k_3][m_2]i64)"
-        " : (r_6: [n_1][k_3][m_2]i64, r_7: [n_1][k_3][m_2]i64)"
-        ' entry "main" sizes 3 ("xs": "" 1, "ws": "" 1) : ("" (0, 1)) = {'
-        " let (vs_8: [n_1][k_3][m_2]i64) = rearrange (0, 2, 1) xs_4"
-        " let (a_9: [n_1][k_3][m_2]i64, b_10: [n_1][k_3][m_2]i64) = map n_1 (ws_5, vs_8)"
-        r" \(w_11: [k_3][m_2]i64, v_12: [k_3][m_2]i64) : ([k_3][m_2]i64, [k_3][m_2]i64) ->"
-        " { in (w_11, v_12) } in (a_9, b_10) }"
-    )
-    (fun,) = prog.functions
-    view, consumer = fun.body.stms
-    assert isinstance(view.exp, Rearrange)
-    row = fun.params[3].type.row()
-    pulled = pull_rearrange(consumer, Name("vs", 8), view.exp, row, Names(prog.next_name))
-    after = replace(prog, functions=(replace(fun, body=Body((pulled,), fun.body.result)),), next_name=200)
-    args = [np.arange(12).reshape(1, 3, 4), -np.arange(12).reshape(1, 4, 3)]
-    for x, y in zip(*(results(one, args) for one in (prog, after)), strict=True):
-        np.testing.assert_array_equal(x, y)
 
 
 def results(prog: Prog, args: list[np.ndarray]) -> list[np.ndarray]:

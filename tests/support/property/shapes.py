@@ -74,7 +74,6 @@ from tests.support.property.shapes_fusion import (
     with_sink,
     with_sums,
     with_sums_of_shared_rows,
-    with_through_rearrange,
 )
 from tests.support.property.shapes_varying import (
     with_flat_bulk,
@@ -207,7 +206,6 @@ SHAPES: dict[str, Shape] = {
     "read_first_kept": Shape(with_first_kept, (0, *DEEP)),
     "any_of_count": Shape(with_any_of_count, (0, *DEEP)),
     "loop_to_map": Shape(with_loop_of_map, (0, *DEEP)),
-    "pull_rearrange": Shape(with_through_rearrange, (0, 1), 3),
     "sink": Shape(with_sink, TOP),
     "rows of rows": Shape(with_rows_of_rows, (1, 2), 1, GUARDED),
     "rows of varying number": Shape(with_varying_rows, (1, 2), 1, GUARDED),

@@ -352,23 +352,6 @@ def with_loop_of_map(b: Block) -> None:
     looping(b, (t,), (Var(name),), m.pick((i64(3), *m.sizes)), work)
 
 
-def with_through_rearrange(b: Block) -> None:
-    ((name, t),) = rows(b, 3)
-    made = scanned_rows(b, name, t)
-    view = core.Type(t.prim, (t.shape[0], t.shape[2], t.shape[1]))
-    turned_ = b.let("tr", view, core.Rearrange((0, 2, 1), made.name))
-    gone(b, named((made,), b))
-    operate(b, named((turned_,), b), mapped=1, work=lambda inner: discard(named((summed(inner),), inner)))
-
-
-def summed(b: Block) -> Var:
-    (name,) = b.params
-    ((_, t),) = named((Var(name),), b)
-    total = b.total(name, t)
-    assert isinstance(total, Var)
-    return total
-
-
 def with_sink(b: Block) -> None:
     made = mapped_ints(b, rows(b, 1), (number(b),))
     gone(b, made)

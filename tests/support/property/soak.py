@@ -32,7 +32,7 @@ from soac.flatten.fusion.kept import last_of_scan, read_through_filters
 from soac.flatten.fusion.late_rows import split_at_rows
 from soac.flatten.fusion.loops import loop_to_map
 from soac.flatten.fusion.parts import scatter_parts
-from soac.flatten.fusion.rules import SIDE_BY_SIDE, VERTICAL, pull_rearrange
+from soac.flatten.fusion.rules import SIDE_BY_SIDE, VERTICAL
 from soac.flatten.fusion.sink import sink
 from soac.flatten.tiling.choose import tile
 from soac.frontend.compile import compile_text
@@ -57,7 +57,7 @@ OTHERS = tuple(
     rule.__name__
     for rule in (
         *VERTICAL, *SIDE_BY_SIDE, fuse_gather, join, map_with_ends, reduce_rows, read_through_filters, last_of_scan,
-        read_first_kept, any_of_count, scatter_parts, split_at_rows, loop_to_map, pull_rearrange, sink, tile,
+        read_first_kept, any_of_count, scatter_parts, split_at_rows, loop_to_map, sink, tile,
     )
 )  # fmt: skip
 """The rules of fusion and tiling."""
