@@ -45,20 +45,16 @@ PITCH = 8 * ROWS
 
 
 def can_pack(space: SegSpace, body: Body) -> bool:
-    """A nest that can be jammed, in whose products (reductions that depend on row and column) rows share an operand
-    that depends on the lanes."""
-    if not can_jam(space, body):
+    """A nest that can be jammed, whose reductions are products: they depend on row and column, and rows share an
+    operand that depends on the lanes."""
+    found = reductions_in(body)
+    if not found or not can_jam(space, body):
         return False
-    products = [screma for stm, screma in reductions_in(body) if index_of(space, body, stm) is None]
-    return bool(products) and all(of_columns(space, body, screma).values for screma in products)
-
-
-def index_of(space: SegSpace, body: Body, stm: Stm) -> Name | None:
-    """The index that a reduction depends on if it is only one, the row or the column of the result."""
-    free, (row, column) = free_in_stm(stm), space.indices[-2:]
-    if dependents(body.stms, {row}).isdisjoint(free):
-        return column
-    return row if dependents(body.stms, {column}).isdisjoint(free) else None
+    of_index = [dependents(body.stms, {index}) for index in space.indices[-2:]]
+    return all(
+        of_columns(space, body, screma).values and not any(names.isdisjoint(free_in_stm(stm)) for names in of_index)
+        for stm, screma in found
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +162,6 @@ def _results(b: Builder, names: Names, block: Block, places: list[ArrayRef]) -> 
     in_place = len(found) == 1 and body.result == tuple(Var(p.name) for p in found[0][0].pat)
     done: list[Sums] = []
     for stm, screma in found:
-        index = index_of(space, body, stm)
-        if index is not None:
-            done.append(_alone(b, block, stm, index, done))
-            continue
         sums = Sums(stm, places if in_place else [_waiting(b, block, p.type.prim) for p in stm.pat])
         columns = _panel(b, names, of_columns(space, body, screma), kir.GROUP, ceil_div(b, block.chunk, kir.GROUP))
         apart = {array for array in screma.arrays if not _is_stored_as_row(b, block, array, done)}
@@ -240,23 +232,6 @@ def _waiting(b: Builder, block: Block, prim: Prim) -> ArrayRef:
     mem = b.alloc("sums", prim, (b.mul(block.height, block.chunk),), Mode.BLOCK.space).mem
     offset = b.sub(ZERO, b.add(b.mul(block.first, block.chunk), block.lo))
     return ArrayRef(mem, offset, (block.rows, block.hi), (block.chunk, i64(1)), False)
-
-
-def _alone(b: Builder, block: Block, stm: Stm, index: Name, before: list[Sums]) -> Sums:
-    """A reduction that depends on one index alone: once for each row or column of the block."""
-    is_row = index == block.row
-    lo, hi = (block.first, b.add(block.first, block.here(b))) if is_row else (block.lo, block.hi)
-    strides = (i64(int(is_row)), i64(int(not is_row)))
-    most = b.op(Op.MAX, Prim.I64, block.height, block.chunk)
-    mems = [b.alloc("sums", p.type.prim, (most,), Mode.BLOCK.space).mem for p in stm.pat]
-    refs = [ArrayRef(mem, b.sub(ZERO, lo), (block.rows, block.hi), strides, False) for mem in mems]
-    at = b.index(index)
-    number, j = (at, block.lo) if is_row else (block.first, at)
-    with b.threads(at, lo, hi):
-        _emit(b, block, (p.name for p in stm.pat), before, number, j)
-        for ref, p in zip(refs, stm.pat, strict=True):
-            b.emit(kir.Store(ref.mem, b.address(ref, (number, j)), b.operand(Var(p.name))))
-    return Sums(stm, refs)
 
 
 def _emit(

@@ -22,7 +22,7 @@ from ..host_builder import HostBuilder
 from ..table import Segop
 from .factors import needed
 from .lanes_kernel import lanes_over_points, launch_lanes
-from .packed_panels import DEPTH, index_of, panels_over_chunk
+from .packed_panels import DEPTH, panels_over_chunk
 from .unroll_and_jam import ROWS, reductions_in
 
 TILES, MOST_TILES = 16, 64
@@ -82,7 +82,7 @@ def cut_of(s: Segop[core.SegMap]) -> Cut | str:
     """How the sums of a product are cut: in at most as many pieces as make 2 * LEAST_BLOCKS blocks of all; else why
     they cannot be."""
     h, found = s.h, reductions_in(s.exp.body)
-    if len(found) != 1 or index_of(s.exp.space, s.exp.body, found[0][0]) is not None:
+    if len(found) != 1:
         return "not one product"
     (stm, screma), op = found[0], h.op
     if isinstance(screma.width, Const) and int(screma.width.value) < 2 * LEAST_PIECE:
