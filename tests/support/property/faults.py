@@ -163,8 +163,8 @@ FAULTS: tuple[Fault, ...] = (
         Group.RULES,
         "scan of rows not turned back",
         "flatten/rules/interchange.py",
-        "return (*turned, Stm(scanned, mapped, (), (), loc), *back)",
-        "return (*turned, Stm(results, mapped, (), (), loc))",
+        "Rearrange((1, 0, *range(2, param.type.rank)), array)",
+        "Rearrange((0, 1, *range(2, param.type.rank)), array)",
     ),
     # ---- fusion
     Fault(
