@@ -4,8 +4,9 @@
 
 The elements of all lanes lie in stride*(W - 1) + n places, which are read by vectors of W, the last of which ends with
 them. Each x_c picks its lanes from these, two vectors at a time. What is written must be whole: n = stride. Where lanes
-are off, so are their elements. Where the index is not such, elements are read and written one by one. Rows of 4 or 8
-small elements are n vectors, whose columns are first put side by side in each; these n x n pieces are transposed.
+are off, so are their elements. Rows of 4 or 8 small elements are n vectors, whose columns are first put side by side in
+each; these n x n pieces are transposed. Where the index is not such, rows of 32 bits and more are read one by one, and
+transposed too, other elements one by one, and all are written so.
 
 Longer rows are read and written one by one, and transposed in registers (`tiles.py`), C columns at once. Of a row that
 has fewer, C elements are read and written all the same, where these are elements of rows behind it, which are written
@@ -22,9 +23,10 @@ from ...ir.types import Prim
 from ..kernel_ir.nodes import COLUMNS, KArray, LoadRow, Space, StoreRow
 from ..llvm.ops import apply
 from ..llvm.text import memory_type, vector
+from .gathers import GATHERED
 from .memory import address, as_index, load_at, loaded, masked_load, masked_store, store_at, stored
 from .tiles import joined, shuffled, transposed
-from .values import Lanes, LaneValue, Linear, Uniform, Varying, operand
+from .values import Lanes, LaneValue, Linear, Uniform, Varying, operand, vectors
 
 PICKED, PICKED_BYTES = 5, 8
 """The largest stride for which each column picks its elements from vectors of several rows; of bytes."""
@@ -35,11 +37,13 @@ WIDEST = 64
 def load_row(e: Lanes, stm: LoadRow) -> None:
     """Neighbouring elements for each lane."""
     i, prim, count = as_index(e, stm.index), stm.array.prim, len(stm.vars)
-    if not isinstance(i, Linear) or not _is_dense(stm.array, i, count):
-        for k, var in enumerate(stm.vars):
-            e.env[var.name] = load_at(e, stm.array, _moved(e, i, k))
+    is_far = not isinstance(i, Linear) or (_is_long(prim, i.stride) and e.mask is not None)
+    if is_far and prim.bytes >= GATHERED and not isinstance(i, Uniform):
+        made = [_at_places(e, stm.array, places, count) for places in _places(e, i)]
+        for var, column in zip(stm.vars, zip(*made, strict=True), strict=True):
+            e.env[var.name] = loaded(e, prim, column)
         return
-    if _is_long(prim, i.stride) and e.mask is not None:
+    if is_far or not isinstance(i, Linear) or not _is_dense(stm.array, i, count):
         for k, var in enumerate(stm.vars):
             e.env[var.name] = load_at(e, stm.array, _moved(e, i, k))
         return
@@ -181,6 +185,33 @@ def _picked(e: Lanes, prim: Prim, parts: Sequence[tuple[int, str]], places: Sequ
     return made
 
 
+# ---- rows anywhere -----------------------------------------------------------------------------------------------
+
+
+def _places(e: Lanes, i: LaneValue) -> list[list[str]]:
+    """The index of each lane, for each group; lanes that are off have 0, where the array has a row as others are on."""
+    t, flags, found = e.vec.raw("i64"), e.vec.raw("i1"), vectors(e, i)
+    if e.mask is not None:
+        pairs = zip(found, e.mask, strict=True)
+        found = tuple(e.code.op(f"select {flags} {m}, {t} {x}, {t} zeroinitializer") for x, m in pairs)
+    return [[e.code.op(f"extractelement {t} {x}, i64 {lane}") for lane in range(e.width)] for x in found]
+
+
+def _at_places(e: Lanes, array: KArray, places: list[str], count: int) -> list[str]:
+    """A vector for each column of the rows of a group: a row is one load."""
+    t, chunk, columns = memory_type(array.prim), min(e.width, COLUMNS, 1 << (count - 1).bit_length()), list[str]()
+    for first in range(0, count, chunk):
+        length, parts = min(chunk, count - first), list[str]()
+        for place in places:
+            pointer = address(e, t, address(e, t, e.places[array].pointer, place), str(first))
+            part = e.code.op(f"load {vector(t, length)}, ptr {pointer}, align {array.prim.bytes}")
+            wide = shuffled(e.code, t, part, "poison", length, (min(k, length - 1) for k in range(chunk)))
+            parts.append(part if length == chunk else wide)
+        rows = [joined(e.code, t, parts[k::chunk], chunk) for k in range(chunk)]
+        columns += transposed(e.code, t, rows, e.width)[:length]
+    return columns
+
+
 # ---- long rows ---------------------------------------------------------------------------------------------------
 
 
@@ -231,8 +262,8 @@ class _Rows:
         columns += ["poison"] * (chunk - self.count)
         made = [transposed(e.code, t, columns[first : first + chunk], e.width) for first in self.firsts]
         for r in range(e.width):
-            for first, vectors in zip(self.firsts, made, strict=True):
-                here, at = vectors[r % chunk], r * self.pitch + first
+            for first, chunks in zip(self.firsts, made, strict=True):
+                here, at = chunks[r % chunk], r * self.pitch + first
                 lanes = r - r % chunk
                 if self.count >= chunk or at + chunk <= self.pitch * e.width:
                     self.put(here, lanes, chunk, at)

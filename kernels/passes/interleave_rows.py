@@ -7,6 +7,12 @@ So in reductions and scans. In lanes, each of these is a gather or a scatter; a 
 (`lanes/interleaved.py`). A row begins where the first of its loads stands, or where the last of its stores does: the
 array is not written, or not read, in the loop, and no check stands between, since a row reads nothing that the program
 does not.
+
+    threads i { j = js[i]; check 0 <= j < n; x = a[j]; check 0 <= j + 1 < n; y = a[j + 1]; .. }
+      ⟶  threads i { j = js[i]; check 0 <= j < n; check 0 <= j + 1 < n; (x, y) = a[j ..]; .. }
+
+Neighbours at a place that only the lane knows (points by number, corners of a cell) are one load for each lane, which
+are transposed. Checks move before what they do not need for it.
 """
 
 from __future__ import annotations
@@ -17,7 +23,9 @@ from dataclasses import replace
 from ...ir.ops import Op
 from ...ir.polynomials import constant, sub
 from ...ir.records import dataclass
-from ...ir.types import Prim, i64
+from ...ir.types import Const, Prim, i64
+from ..analysis.small_tables import small_tables
+from ..analysis.uniformity import Affine, Varying, depending, find_facts, loaded_names
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.nodes import (
@@ -38,25 +46,31 @@ from ..kernel_ir.nodes import (
     Threads,
 )
 from ..kernel_ir.traverse import (
+    all_statements,
     assigned,
     children,
     defined,
     loaded_arrays,
+    names,
+    operands,
     rewritten,
     statements,
     stored_arrays,
     with_children,
 )
+from .tile_rows import tiled_accesses
 
 WIDEST, PICKED = 64, 8
 """The largest stride of a row, and of one whose columns are picked by shuffles each for itself."""
 LONE = 4
 """The largest stride of an element that has no neighbours."""
+APART, APART_BYTES = 8, 4
+"""The longest row at a place that only the lane knows, and the bytes of the smallest elements that have such rows."""
 
 
 def interleave_rows(kernel: Kernel) -> Kernel:
     """The kernel with its strided accesses in rows; the same one where there are none."""
-    rows = _Rows(Environment(divides=True), assigned(kernel.body))
+    rows = _Rows(kernel, Environment(assigned(kernel.body), divides=True), assigned(kernel.body))
     body = rewritten(kernel.body, rows.statement)
     return replace(kernel, body=body) if rows.made else kernel
 
@@ -64,14 +78,14 @@ def interleave_rows(kernel: Kernel) -> Kernel:
 @dataclass(frozen=True, slots=True)
 class _Access:
     """A load or store: the number of its statement, and its place, `rest + offset`, `stride` apart from thread to
-    thread."""
+    thread; None: wherever the thread says."""
 
     number: int
     array: KArray
     at: Operand
     rest: Poly
     offset: int
-    stride: int
+    stride: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +101,14 @@ class _Loop:
 
 @dataclass(slots=True)
 class _Rows:
-    """`mutable`: variables that are assigned; `made` counts the names made."""
+    """`mutable`: variables that are assigned; `made` counts the names made; `apart`: variables that lanes load one by
+    one, once they are asked for."""
 
+    kernel: Kernel
     values: Environment
     mutable: frozenset[str]
     made: int = 0
+    apart: frozenset[str] | None = None
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         """Outside of loops over threads, reductions and scans."""
@@ -110,7 +127,7 @@ class _Rows:
         out: list[KStm] = []
         run: list[KStm] = []
         accesses: list[_Access] = []
-        for stm in stms:
+        for stm in self.checks_first(stms, loop):
             if not isinstance(stm, KLet | Store | kir.Note):
                 out += (*self.run(run, accesses, loop), self.inside(stm, loop))
                 run, accesses = [], []
@@ -140,18 +157,45 @@ class _Rows:
         poly = dict(where)
         stride, offset = poly.get((loop.index,), 0), poly.get((), 0)
         alone = sum(loop.index in monomial for monomial in poly) == 1
-        if array.space is not Space.GLOBAL or not alone or not 2 <= stride <= WIDEST:
-            return None
         others = self.values.mentioned(tuple((part, one) for part, one in where if part != (loop.index,)))
-        if others & (self.mutable | loop.inside):
+        rest = sub(where, constant(offset))
+        if array.space is not Space.GLOBAL or others & self.mutable:
             return None
-        return _Access(number, array, at, sub(where, constant(offset)), offset, stride)
+        if alone and 2 <= stride <= WIDEST and not others & loop.inside:
+            return _Access(number, array, at, rest, offset, stride)
+        return _Access(number, array, at, rest, offset, None) if isinstance(stm, KLet) else None
+
+    def checks_first(self, stms: tuple[KStm, ...], loop: _Loop) -> tuple[KStm, ...]:
+        """A list whose straight code has its checks, in order, before all that they do not need, where elements at
+        places of the thread's own are neighbours beyond a check."""
+        out, run = list[KStm](), list[KStm]()
+        for stm in (*stms, None):
+            if isinstance(stm, KLet | kir.Note | kir.Check | kir.BoundsCheck):
+                run.append(stm)
+                if isinstance(stm, KLet):
+                    self.values.note(stm)
+                continue
+            loads = (self.access(k, one, loop) for k, one in enumerate(run) if isinstance(one, KLet))
+            rows = _rows(one for one in loads if one is not None and one.stride is None)
+            out += _checks_first(run) if any(self.are_apart(row, run) for row in rows) else run
+            out += (stm,) if stm is not None else ()
+            run = []
+        return tuple(out)
+
+    def are_apart(self, row: list[_Access], run: list[KStm]) -> bool:
+        """Whether lanes would load what is a row for each of them one by one: at places that are loaded, or come of
+        floats, or whose distance is not known."""
+        if not _pays(row):
+            return False
+        if self.apart is None:
+            self.apart = _loaded_apart(self.kernel)
+        return all(stm.var.name in self.apart for one in row if isinstance(stm := run[one.number], KLet))
 
     def run(self, stms: list[KStm], accesses: list[_Access], loop: _Loop) -> list[KStm]:
         """Straight code with its rows."""
         placed: dict[int, list[KStm]] = {}
         for row in _rows(one for one in accesses if isinstance(stms[one.number], KLet)):
-            if _pays(row):
+            if _pays(row) and (row[0].stride is not None or self.are_apart(row, stms)):
                 placed |= {one.number: [] for one in row} | {min(one.number for one in row): self.load(row, stms)}
         for row in _rows(one for one in accesses if isinstance(stms[one.number], Store)):
             if [one.offset - row[0].offset for one in row] == list(range(row[0].stride)):
@@ -195,9 +239,11 @@ class _Rows:
 
 def _pays(row: list[_Access]) -> bool:
     """Whether loads have neighbours enough: of a long row, all of its columns are made."""
-    stride, span = row[0].stride, row[-1].offset - row[0].offset
+    stride, span, count = row[0].stride, row[-1].offset - row[0].offset, len({one.offset for one in row})
+    if stride is None:
+        return count > 1 and span < 2 * count
     if stride > PICKED:
-        return max(LONE, span) < LONE * len({one.offset for one in row})
+        return max(LONE, span) < LONE * count
     return stride <= LONE * max(1, span)
 
 
@@ -206,8 +252,47 @@ def _rows(accesses: Iterable[_Access]) -> list[list[_Access]]:
     rows: list[list[_Access]] = []
     for one in sorted(accesses, key=lambda one: (one.array.name, one.rest, one.offset)):
         row = rows[-1] if rows else [one]
-        if rows and (one.array, one.rest) == (row[0].array, row[0].rest) and one.offset < row[0].offset + one.stride:
+        most = row[0].offset + (one.stride or APART)
+        if (
+            rows
+            and (one.array, one.rest, one.stride) == (row[0].array, row[0].rest, row[0].stride)
+            and one.offset < most
+        ):
             row.append(one)
         else:
             rows.append([one])
     return rows
+
+
+def _checks_first(stms: list[KStm]) -> list[KStm]:
+    """Straight code, each check as early as what it needs and the checks before it let it."""
+    first, keys = dict[str, int](), [len(stms)] * (len(stms) + 1)
+    for k, stm in reversed([*enumerate(stms)]):
+        match stm:
+            case KLet(var):
+                keys[k] = first.get(var.name, len(stms))
+            case kir.Note():
+                keys[k] = keys[k + 1]
+            case _:
+                keys[k] = k
+        first |= {name: min(keys[k], first.get(name, len(stms))) for name in names(*operands(stm))}
+    return [stms[k] for k in sorted(range(len(stms)), key=keys.__getitem__)]
+
+
+def _loaded_apart(kernel: Kernel) -> frozenset[str]:
+    """The variables that lanes load one by one, whatever their places are: neither from a small table nor in tiles.
+    A table whose size the call gives, and which a row could be read of, is mostly none."""
+    stms, facts = tuple(all_statements(kernel.body)), find_facts(kernel.body)
+    floats = (s.var.name for s in stms if isinstance(s, KLet) and isinstance(s.rhs, KConvert) and s.rhs.source.is_float)
+    anywhere = depending(stms, (*loaded_names(stms), *floats))
+    tables = {array for array, size in small_tables(kernel, facts).items() if isinstance(size, Const)}
+    found = set[str]()
+    for stm in stms:
+        match stm:
+            case KLet(var, KLoad(array, KVar(at) as place)) if array.prim.bytes >= APART_BYTES and array not in tables:
+                across = facts.of(place)
+                if (isinstance(across, Varying) and at in anywhere) or across == Affine(None):
+                    found.add(var.name)
+            case _:
+                pass
+    return frozenset(found - tiled_accesses(kernel, facts))

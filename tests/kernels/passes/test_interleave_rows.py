@@ -11,6 +11,7 @@ import soac
 from soac.kernels.kernel_ir.nodes import BlockReduce, BlockScan, LoadRow
 from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.interleave_rows import interleave_rows
+from soac.kernels.passes.pipeline import CPU_PASSES, ready
 
 PROGRAM = """
 entry products [n] (p: [n][2]f32): f32 = f32.sum (map (\\q -> q[0] * q[1]) p)
@@ -53,3 +54,53 @@ def test_values(n: int) -> None:
         pairs[n // 2] = (5, 4)
         assert program().reversed(pairs)
     assert program().every_other(pairs.ravel()) == pairs[:, 1].sum()
+
+
+APART = """
+entry springs [v][e] (p: [v][2]f32) (ends: [e][2]i32): [e]f32 =
+  map (\\q -> (p[q[0], 0] - p[q[1], 0]) + 3 * (p[q[0], 1] - p[q[1], 1])) ends
+entry near [n][m] (t: [n]f64) (x: [m]f64): [m]f64 = map (\\x -> let i = i64.f64 x in t[i] + x * t[i + 2]) x
+entry some [n][m] (p: [n][3]i32) (at: [m]i32): [m]i32 =
+  map (\\i -> if p[i, 0] > 4 then p[i, 1] - p[i, 2] else i) at
+entry total [n][m] (p: [n][5]i64) (at: [m]i32): i64 =
+  i64.sum (map (\\i -> p[i, 0] + 2 * p[i, 1] + 3 * p[i, 2] + 5 * p[i, 3] + 7 * p[i, 4]) at)
+entry firsts [n][k] (xs: [n][k]i32): [n]i32 = map (\\x -> x[0] - 2 * x[1] + 3 * x[3]) xs
+"""
+
+
+@cache
+def apart() -> soac.Program:
+    return soac.compile(APART)
+
+
+@pytest.mark.parametrize("entry", ["springs", "near", "some", "total", "firsts"])
+def test_places_of_the_lanes_own_are_rows(entry: str) -> None:
+    kernels = [kernel for kernel in apart().compiled.host.kernels if kernel.name.startswith(entry)]
+    assert any(isinstance(stm, LoadRow) for kernel in kernels for stm in statements(ready(kernel, CPU_PASSES).body))
+
+
+@pytest.mark.parametrize("m", [*range(12), 15, 16, 17, 31, 33, 64, 65, 130, 1000, 20_001])
+def test_values_at_places_of_the_lanes_own(m: int) -> None:
+    draw = np.random.default_rng(m)
+    at, small = draw.integers(0, 9, (m, 2)).astype(np.int32), draw.integers(0, 9, (9, 5))
+    points = small[:, :2].astype(np.float32)
+    a, b = points[at[:, 0]], points[at[:, 1]]
+    assert apart().springs(points, at).tolist() == ((a - b) * np.float32([1, 3])).sum(axis=1).tolist()
+    x = draw.integers(0, 7, m).astype(np.float64)
+    places = x.astype(np.int64)
+    table = small[:, 0].astype(np.float64)
+    assert apart().near(table, x).tolist() == (table[places] + x * table[places + 2]).tolist()
+    one, three = np.ascontiguousarray(at[:, 0]), small[:, :3].astype(np.int32)
+    taken = three[one]
+    assert apart().some(three, one).tolist() == np.where(taken[:, 0] > 4, taken[:, 1] - taken[:, 2], one).tolist()
+    assert apart().total(small, one) == int((small[one] * [1, 2, 3, 5, 7]).sum())
+    rows = draw.integers(0, 9, (m, 7)).astype(np.int32)
+    assert apart().firsts(rows).tolist() == (rows[:, :4] @ [1, -2, 0, 3]).tolist()
+
+
+def test_checks_that_move_are_made_in_their_order() -> None:
+    x = np.zeros(100)
+    for value, place in ((9, 9), (5, 7)):
+        x[40] = value
+        with pytest.raises(soac.RunError, match=rf"index \[{place}\] out of bounds for array of shape \[7\]"):
+            apart().near(np.zeros(7), x)
