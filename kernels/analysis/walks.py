@@ -5,6 +5,9 @@ A loop is a walk if the lanes take different numbers of turns and each turn gath
 (`while xs[k] < y { k := k + 1 }`). On lanes a turn gathers, which takes as long as loading one by one, and all wait for
 the longest walk. What a turn computes must be little, as on lanes that is nearly free.
 
+So is a loop of turns that all share which reads two elements or more at places that lanes have apart (a filter for each
+phase, rows by number), and computes little: lanes load them one by one too, and then put them into vectors.
+
 No walk is a loop of counted turns whose addresses wait for what the turn before has loaded, and a search that halves
 what it looks through: lanes take as many turns there, and wait for many loads at once, where a processor guesses each
 step. But one that stores at places which its own values say is one (counts of a row, a stack, a row that is permuted):
@@ -28,7 +31,7 @@ from ..kernel_ir.nodes import For, KIf, KLet, KLoad, KOp, KStm, KVar, KWhile, Op
 from ..kernel_ir.traverse import assigned, children, names, statements
 from .settled import settling
 from .speculation import is_harmless
-from .uniformity import Facts, Varying, depending, loaded_names
+from .uniformity import Affine, Facts, Varying, depending, loaded_names
 
 MOST = 150
 """Statements of a thread."""
@@ -38,6 +41,8 @@ what a turn has loaded, so that the processor goes ahead; or gathers and scatter
 BRANCH = 8
 """A branch that lanes would mask counts as this many operations: the processor has to guess it. One in a loop that ends
 when it may is mostly a part of its condition, and guessed with it."""
+LEAST_GATHERED, WORD = 2, 4
+"""Elements in a turn, and bytes of each, of which lanes take longer than a thread alone."""
 WIDE = 64
 """Integers of as many bits are divided one by one on lanes, too."""
 QUOTIENT = 4
@@ -56,10 +61,44 @@ def walks(body: tuple[KStm, ...], facts: Facts) -> bool:
     loaded = depending(stms, loaded_names(stms))
     rare = _rare_branches(stms)
     loops = [stm for stm in _usual(body, rare) if isinstance(stm, For | KWhile)]
-    found = [loop for loop in loops if _is_walk(loop, loaded, rare, facts)]
+    apart = _apart(stms, facts) if loops else frozenset[str]()
+    found = [loop for loop in loops if _is_walk(loop, loaded, rare, facts) or _gathers(loop, apart, facts)]
     inside = {id(stm) for loop in found for stms in children(loop) for stm in statements(stms)}
     return bool(found) and all(
         loop in found or _stores_each(loop) or (id(loop) in inside and _goes_along(loop, loaded)) for loop in loops
+    )
+
+
+def _apart(stms: tuple[KStm, ...], facts: Facts) -> frozenset[str]:
+    """What depends on values that lanes have apart: loaded, cut off floats, and divided where more than 1 is between
+    neighbours."""
+
+    def is_source(stm: KStm) -> bool:
+        match stm:
+            case KLet(var, KLoad()):
+                return facts.varies(var)
+            case KLet(var, kir.KConvert(source)):
+                return source.is_float and facts.varies(var)
+            case KLet(_, KOp(op, prim, (x, _))) if op in DIVISIONS and prim.is_int:
+                return facts.of(x) in (Affine(None), Varying())
+            case _:
+                return False
+
+    return depending(stms, [stm.var.name for stm in stms if isinstance(stm, KLet) and is_source(stm)])
+
+
+def _gathers(loop: For | KWhile, apart: frozenset[str], facts: Facts) -> bool:
+    """Whether a counted turn reads elements here and there, two at least, and computes little: one by one they are
+    loads, of which lanes have as many."""
+    body = tuple(statements(loop.body)) if isinstance(loop, For) and not facts.varies(loop.bound) else ()
+    places = [(s.rhs.array, s.rhs.index) for s in body if isinstance(s, KLet) and isinstance(s.rhs, KLoad)]
+    far = [(array, at) for array, at in places if facts.varies(at)]
+    return (
+        len(far) >= LEAST_GATHERED
+        and all(isinstance(at, KVar) and at.name in apart and array.prim.bytes >= WORD for array, at in far)
+        and all(isinstance(facts.of(at), Varying) for _, at in far)
+        and not any(isinstance(stm, kir.Store) for stm in body)
+        and sum(weight(stm, 1) for stm in body) <= MOST_SCATTERED * len(far)
     )
 
 
@@ -239,6 +278,6 @@ def weight(stm: KStm, branch: int) -> int:
         case KLet(_, KOp(_, _, _, exact)):
             return 0 if exact else 1
         case KLet(_, kir.KConvert(source, target)):
-            return 0 if source.is_int and target.is_int else 1
+            return 0 if source is target or (source.is_int and target.is_int) else 1
         case _:
             return 0

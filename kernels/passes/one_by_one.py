@@ -7,8 +7,8 @@
 In lanes all wait for the one that goes on the longest, and each turn gathers, also what the turn before it has
 scattered: an insertion sort of short rows takes twice the time, a walk along rows of varying length, through a hash
 table or a list (`analysis/walks.py`) up to ten times, as trial division, counts of each row or a stack one and a half
-to three times. As scalar code the processor begins the next thread while it waits for this one. Values, their order
-and the checks stay.
+to three times, and turns that all share but read here and there up to two and a half times. As scalar code the
+processor begins the next thread while it waits for this one. Values, their order and the checks stay.
 So does a thread that writes a row which lanes would scatter (`analysis/long_rows.py`): patches of an image, lines of
 text. Loops whose threads only compute until they are done stay in lanes (but the last few: `lanes/last_lanes.py`), and
 those that write where a counter says that all share. Threads whose results are reduced are taken in the same way, each

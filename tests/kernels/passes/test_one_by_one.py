@@ -36,6 +36,16 @@ def kernels_of(text: str) -> list[Kernel]:
     return list(soac.compile(text).compiled.host.kernels)
 
 
+FAR_APART = {
+    "rows": """entry f [n][m] (l: i64) (xs: [n]f64) (ys: [n]f64) (p: [m]i32) (q: [m]i32) =
+       map2 (\\i j -> loop s = 0f64 for k < l do s + xs[i64.i32 i + 3 * k] * ys[i64.i32 j + 2 * k]) p q""",
+    "phases": """entry f [n][t] (up: i64) (down: i64) (h: [t]f32) (xs: [n]f32) =
+       tabulate (n * up / down) (\\m -> let (phase, at) = (m * down % up, m * down / up)
+         in loop s = 0f32 for k < t / up do if at >= k then s + h[phase + k * up] * xs[at - k] else s)""",
+    "roots": """entry f [n][f] (c: [n]f32) (s: [n]f32) (x: [n]f32) (fs: [f]i64) =
+       map (\\w -> let (a, b) = loop (a, b) = (0f32, 0f32) for k < n do
+             (a + x[k] * c[w * k % n], b + x[k] * s[w * k % n]) in a - b) fs""",
+}
 TAKEN = {
     "a gather": walk(),
     "a quotient of each row": walk(bound="(off[i + 1] - off[i]) / i64.max 1 len"),
@@ -100,6 +110,9 @@ TAKEN = {
            if x >= 0 then (s with [k] = x, k + 1)
            else if k > 1 then (s with [k - 2] = s[k - 2] * 3 + s[k - 1], k - 1) else (s, k)
          in if k > 0 then s[k - 1] else 0) xs""",
+    "two rows as long as all others": FAR_APART["rows"],
+    "a filter for each phase": FAR_APART["phases"],
+    "a table of roots": FAR_APART["roots"],
 }
 
 HEX = """entry f [n] (xs: [n][{0}]u8) (hex: [16]u8): [n][{1}]u8 =
@@ -135,6 +148,12 @@ LEFT = {
          let (y, x) = (p * 0.5 - t * dy + t * t * 0.1, p + t * dx)
          in (t, y - z[i64.f32 (x * 0.5 + 0.5 * y)] * dy)).0) ps dy dx""",
     "a column": walk(step="s + xs[q * n + i]"),
+    "one element of each turn": walk(bound="len", step="s + xs[at[i] + q]"),
+    "neighbours at the ends": """entry f [n] (r: i64) (xs: [n]f32) (ys: [n]f32) =
+       tabulate n (\\i -> loop s = 0f32 for k < r do
+         let j = i64.max 0 (i64.min (n - 1) (i + k)) in s + xs[j] * ys[j])""",
+    "much is computed of two": """entry f [n][m] (l: i64) (xs: [n]f64) (p: [m]i32) (q: [m]i32) =
+       map2 (\\i j -> loop s = 0f64 for k < l do s + f64.exp (xs[i64.i32 i + k] * xs[i64.i32 j + k])) p q""",
     "a search": """entry f [n][m] (xs: [n]f32) (ys: [m]f32) =
        map (\\y -> (loop (a, b) = (0, n) while a < b do
          let k = (a + b) / 2 in if xs[k] < y then (k + 1, b) else (a, k)).0) ys""",
@@ -187,6 +206,23 @@ def test_a_store_at_a_place_of_the_thread_alone_is_no_walk() -> None:
     loop = KWhile((test,), go, (place, Store(OUT, at, v), add, Assign(v, more)))
     k = kernel(threads(i, N, KLet(x, KLoad(XS, i)), Declare(v, x), loop))
     assert one_by_one(k) == k
+
+
+@pytest.mark.parametrize("m", [0, 1, 7, 64, 65, 200])
+def test_values_far_apart(m: int) -> None:
+    rng = np.random.default_rng(m)
+    xs, ys = rng.integers(0, 9, (2, 40)).astype(np.float64)
+    p, q = rng.integers(0, 20, (2, m)).astype(np.int32)
+    wanted = [(xs[i : i + 12 : 3] * ys[j : j + 8 : 2]).sum() for i, j in zip(p, q, strict=True)]
+    assert soac.compile(FAR_APART["rows"]).f(4, xs, ys, p, q).tolist() == wanted
+    h, x = rng.integers(0, 9, 12).astype(np.float32), rng.integers(0, 9, m).astype(np.float32)
+    places = [divmod(2 * k, 3) for k in range(m * 3 // 2)]
+    wanted = [sum(h[phase + 3 * k] * x[at - k] for k in range(min(4, at + 1))) for at, phase in places]
+    assert soac.compile(FAR_APART["phases"]).f(3, 2, h, x).tolist() == wanted
+    c, s, x = rng.integers(0, 9, (3, 30)).astype(np.float32)
+    fs = rng.integers(0, 99, m)
+    wanted = [float((x * (c - s)[w * np.arange(30) % 30]).sum()) for w in fs]
+    assert soac.compile(FAR_APART["roots"]).f(c, s, x, fs).tolist() == wanted
 
 
 def test_reduced_threads_take_turns() -> None:
