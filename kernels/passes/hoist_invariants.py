@@ -3,8 +3,9 @@
     threads i in lo..hi { check m != 0; q = k % m; .. q .. }  ⟶  if lo < hi { check m != 0; q = k % m; threads i .. }
 
 LLVM leaves such a division where it is: it may trap, and a check before it may end the launch. A check stays behind
-those that stand before it. Loops without such statements stay as they are. Indices mostly wrap once at most, so that
-the quotient is guessed first, and divided where it is not -1, 0 or 1.
+those that stand before it, unless the same has been checked before the loop, as where a number divides twice. Loops
+without such statements stay as they are. Indices mostly wrap once at most, so that the quotient is guessed first, and
+divided where it is not -1, 0 or 1.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from ...ir.ops import Op, can_fail, result_type
+from ...ir.ops import DIVISIONS, Op, can_fail, result_type
 from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KConvert, Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
@@ -90,16 +91,30 @@ def split(
     inside = {*defined(loop.body), loop.index.name}
     before: list[KStm] = []
     rest: list[KStm] = []
+    values, held = dict[Operand, kir.Rhs](), set[kir.Rhs | None]()  # what has been computed before, and checked
     checked = False  # whether a check that stays stands before
 
     def outside(xs: Iterable[Operand]) -> bool:
         return all(isinstance(x, Const) or (x.name not in inside and x.name not in mutable) for x in xs)
 
+    def cannot(stm: KStm) -> bool:
+        match stm:
+            case kir.Check(ok):
+                return values.get(ok) in held
+            case KLet(_, KOp(op, prim, (_, by))) if op in DIVISIONS:
+                return KOp(Op.NE, prim, (by, Const(prim, 0))) in held
+            case _:
+                return False
+
     for stm in loop.body:
-        fails = may_fail(stm)
+        fails = may_fail(stm) and not cannot(stm)
         if moves(stm) and outside(operands(stm)) and not (fails and checked):
             before.append(stm)
-            inside -= {stm.var.name} if isinstance(stm, KLet) else set()
+            if isinstance(stm, KLet):
+                inside.discard(stm.var.name)
+                values[stm.var] = stm.rhs
+            elif isinstance(stm, kir.Check) and stm.ok in values:
+                held.add(values[stm.ok])
         else:
             rest.append(stm)
             checked = checked or any(isinstance(one, kir.Check | kir.BoundsCheck) for one in statements((stm,)))
