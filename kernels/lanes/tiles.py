@@ -5,18 +5,18 @@
 Rows l, l + T, l + 2T, .. are loaded into one vector each, T of them; log2 T steps of a butterfly, in which vectors r
 and r + s swap the halves of their blocks of 2s lanes, make columns of these rows. Fewer columns take fewer steps. Rows
 of up to three elements that lie side by side are whole vectors, and one shuffle of all of them for a column. Storing
-goes the same way back. Where lanes are off, elements are gathered and scattered.
+goes the same way back. Where lanes are off, the row of one that is on is read in their place, and none is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir.nodes import COLUMNS, LoadTile, StoreTile
 from ..llvm.text import Code, memory_type, vector
-from .gathers import gather, scatter
 from .memory import address
 from .values import Lanes, Linear, operand, scalar, splat, steps
 
@@ -30,21 +30,30 @@ LONG = 256
 
 def move_tile(e: Lanes, stm: LoadTile | StoreTile) -> None:
     """Rows of a matrix into an array of each lane, or, into `count` columns of each row, the way back: transposed in
-    registers by a function of the module, or, where lanes are off, gathered or scattered column by column."""
-    prim, loads = stm.tile.prim, isinstance(stm, LoadTile)
-    if e.mask is None:
-        way = ("load", _load, _load_dense) if loads else ("store", _store, _store_dense)
-        _move(e, stm, _helper(e, stm, *way))
-        return
-    t, (mask,) = vector(memory_type(prim), e.width), e.mask
+    registers by a function of the module."""
+    way = ("load", _load, _load_dense) if isinstance(stm, LoadTile) else ("store", _store, _store_dense)
+    rows, element, place = _rows(e, stm), memory_type(stm.tile.prim), e.places[stm.tile]
+    name = _helper(e, stm, *way)
+    for group in range(e.unroll):
+        skipped = e.code.op(f"mul i64 {rows.pitch}, {group * e.width}")
+        first = e.code.op(f"add i64 {rows.first}, {skipped}")
+        source, tile = address(e, element, rows.array, first), address(e, element, place.pointer, str(group * e.width))
+        sizes = ("i64", rows.pitch), ("i64", rows.count), ("ptr", tile), ("i64", str(e.lanes))
+        on = () if e.mask is None else (("ptr", _rows_on(e, e.mask[group])),)
+        e.code.call_void(name, (("ptr", source), *sizes, *on))
 
-    def column(pointers: str, place: str) -> None:
-        if loads:
-            e.code.do(f"store {t} {gather(e, prim, pointers, mask)}, ptr {place}, align {prim.bytes}")
-        else:
-            scatter(e, prim, pointers, e.code.op(f"load {t}, ptr {place}, align {prim.bytes}"), mask)
 
-    _columns(e, stm, column)
+def _rows_on(e: Lanes, mask: str) -> str:
+    """An array of the numbers of rows: where a lane is off, the first row whose lane is on."""
+    t, flags, bits = e.vec.raw("i64"), e.vec.raw("i1"), f"i{e.width}"
+    e.code.module.declare(f"llvm.cttz.{bits}", bits, (bits, "i1"))
+    word = e.code.op(f"bitcast {flags} {mask} to {bits}")
+    first = e.code.call(f"llvm.cttz.{bits}", bits, ((bits, word), ("i1", "false")))
+    others = splat(e, Prim.I64, e.code.op(f"zext {bits} {first} to i64"))
+    slot = e.code.slot(t)
+    numbers = e.code.op(f"select {flags} {mask}, {t} {steps(Prim.I64, 0, 1, e.width)}, {t} {others}")
+    e.code.do(f"store {t} {numbers}, ptr {slot}")
+    return slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,45 +74,20 @@ def _rows(e: Lanes, stm: LoadTile | StoreTile) -> _Rows:
     return _Rows(address(e, element, e.places[stm.array].pointer, start), first, pitch, count)
 
 
-def _move(e: Lanes, stm: LoadTile | StoreTile, name: str) -> None:
-    """All groups of lanes by a function."""
-    rows, element, place = _rows(e, stm), memory_type(stm.tile.prim), e.places[stm.tile]
-    for group in range(e.unroll):
-        skipped = e.code.op(f"mul i64 {rows.pitch}, {group * e.width}")
-        first = e.code.op(f"add i64 {rows.first}, {skipped}")
-        source, tile = address(e, element, rows.array, first), address(e, element, place.pointer, str(group * e.width))
-        sizes = ("i64", rows.pitch), ("i64", rows.count), ("ptr", tile), ("i64", str(e.lanes))
-        e.code.call_void(name, (("ptr", source), *sizes))
-
-
-def _columns(e: Lanes, stm: LoadTile | StoreTile, column: Callable[[str, str], None]) -> None:
-    """One vector, of which some lanes are off: a column at a time, from or to where its elements are."""
-    code, rows, element = e.code, _rows(e, stm), memory_type(stm.tile.prim)
-    apart = e.vec.ins("mul", Prim.I64, splat(e, Prim.I64, rows.pitch), steps(Prim.I64, 0, 1, e.width))
-    first = e.vec.ins("add", Prim.I64, splat(e, Prim.I64, rows.first), apart)
-    counter = code.slot("i64", 8)
-    code.do(f"store i64 0, ptr {counter}")
-    with code.loop("columns", "column", "moved") as test:
-        k = code.op(f"load i64, ptr {counter}")
-        test(code.op(f"icmp slt i64 {k}, {rows.count}"))
-        index = e.vec.ins("add", Prim.I64, first, splat(e, Prim.I64, k))
-        pointers = code.op(f"getelementptr {element}, ptr {rows.array}, {e.vec.raw('i64')} {index}")
-        column(pointers, address(e, element, e.places[stm.tile].pointer, code.op(f"mul i64 {k}, {e.lanes}")))
-        code.do(f"store i64 {code.op(f'add i64 {k}, 1')}, ptr {counter}")
-
-
-# ---- full groups -------------------------------------------------------------------------------------------------
+# ---- functions ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Tile:
-    """The function of (first row %0, pitch %1, count %2, tile %3, lanes %4) that moves a tile of `width` rows."""
+    """The function of (first row %0, pitch %1, count %2, tile %3, lanes %4) that moves a tile of `width` rows. If these
+    are `some` rows, their numbers are at %5, where a row that is left out has another one's."""
 
     code: Code
     element: str
     bytes: int
     width: int
     columns: int
+    some: bool
 
     @property
     def half(self) -> int:
@@ -115,7 +99,11 @@ class _Tile:
 
     def row(self, first: str, number: int) -> str:
         """Address of a row, from its column `first` on."""
-        return self.at(self.at("%0", first), self.code.op(f"mul i64 %1, {number}"))
+        taken = self.taken(number) if self.some else str(number)
+        return self.at(self.at("%0", first), self.code.op(f"mul i64 %1, {taken}"))
+
+    def taken(self, number: int) -> str:
+        return self.code.op(f"load i64, ptr {self.code.op(f'getelementptr i64, ptr %5, i64 {number}')}")
 
     def column(self, first: str, number: int) -> str:
         """Address of column number `first + number` of the tile."""
@@ -138,11 +126,12 @@ Dense = Callable[[_Tile, int], None]
 def _helper(e: Lanes, stm: LoadTile | StoreTile, way: str, move: Move, dense: Dense) -> str:
     """The function that moves a tile one way; one for itself where the number of columns is constant."""
     prim, element = stm.tile.prim, memory_type(stm.tile.prim)
-    columns = int(stm.count.value) if isinstance(stm.count, Const) else None
-    name = f"soac.tile.{way}.{element}.{e.width}" + (f".{columns}" if columns else "")
+    some = e.mask is not None
+    columns = int(stm.count.value) if isinstance(stm.count, Const) and not some else None
+    name = f"soac.tile.{way}.{element}.{e.width}" + (f".{columns}" if columns else "") + (".some" if some else "")
 
     def write(code: Code) -> str:
-        tile = _Tile(code, element, prim.bytes, e.width, columns or min(e.width, COLUMNS))
+        tile = _Tile(code, element, prim.bytes, e.width, columns or min(e.width, COLUMNS), some)
         if columns:
             _whole(tile, move)
             return ""
@@ -151,16 +140,18 @@ def _helper(e: Lanes, stm: LoadTile | StoreTile, way: str, move: Move, dense: De
         _whole(tile, move)
         code.jump("moved")
         code.label("fewer")
-        code.branch(code.op("icmp eq i64 %1, %2"), "dense", "apart")
-        code.label("dense")
-        _dense_cases(tile, dense)
-        code.label("apart")
+        if not some:
+            code.branch(code.op("icmp eq i64 %1, %2"), "dense", "apart")
+            code.label("dense")
+            _dense_cases(tile, dense)
+            code.label("apart")
         _fetch(tile)
         _cover(tile, move)
         code.label("moved")
         return ""
 
-    e.code.module.function(name, "void", ("ptr noalias", "i64", "i64", "ptr noalias", "i64"), write)
+    params = ("ptr noalias", "i64", "i64", "ptr noalias", "i64", *(("ptr",) if some else ()))
+    e.code.module.function(name, "void", params, write)
     return name
 
 
@@ -182,7 +173,9 @@ def _dense_cases(tile: _Tile, dense: Dense) -> None:
 
 def _fetch(tile: _Tile) -> None:
     """Ask for what comes next: the rows of the next group, at least AHEAD bytes from here, or the next columns of long
-    rows. Rows side by side are more streams than a processor follows by itself."""
+    rows; of some rows nothing comes. Rows side by side are more streams than a processor follows by itself."""
+    if tile.some:
+        return
     code = tile.code
     code.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32", "i32", "i32"))
     group = code.op("mul i64 %1, %4")
@@ -196,8 +189,9 @@ def _fetch(tile: _Tile) -> None:
 
 
 def _cover(tile: _Tile, move: Move) -> None:
-    """Fewer columns than a tile has: the largest power of two of them, then as many that end with the last. Some may be
-    moved twice. (A masked load that misses the cache was measured to take four times as long as two plain ones.)"""
+    """Another number of columns than a tile has: by the largest power of two of them that is moved at once, the last
+    of which end with them. Some may be moved twice. (A masked load that misses the cache was measured to take four
+    times as long as two plain ones.)"""
     code, size = tile.code, tile.half
     while size:
         begin, again, smaller = (f"{word}{size}" for word in ("begin", "again", "smaller"))
@@ -212,7 +206,9 @@ def _cover(tile: _Tile, move: Move) -> None:
         code.label(again)
         first = code.op(f"load i64, ptr {slot}")
         move(tile, size, first)
-        code.do(f"store i64 {end}, ptr {slot}")
+        following = code.op(f"add i64 {first}, {size}")
+        is_last = code.op(f"icmp uge i64 {following}, {end}")
+        code.do(f"store i64 {code.op(f'select i1 {is_last}, i64 {end}, i64 {following}')}, ptr {slot}")
         code.branch(code.op(f"icmp eq i64 {first}, {end}"), "moved", again)
         if size > 1:
             code.label(smaller)
@@ -236,7 +232,22 @@ def _store(tile: _Tile, columns: int, first: str) -> None:
             part = rows
             if columns < tile.width:
                 part = shuffled(tile.code, tile.element, rows, "poison", tile.width, range(r - k, r - k + columns))
-            tile.store(columns, part, tile.row(first, r))
+            with _where_taken(tile, r):
+                tile.store(columns, part, tile.row(first, r))
+
+
+@contextmanager
+def _where_taken(tile: _Tile, number: int) -> Iterator[None]:
+    """Code that runs unless a row is left out."""
+    if not tile.some:
+        yield
+        return
+    on, off = tile.code.fresh("on"), tile.code.fresh("off")
+    tile.code.branch(tile.code.op(f"icmp eq i64 {tile.taken(number)}, {number}"), on, off)
+    tile.code.label(on)
+    yield
+    tile.code.jump(off)
+    tile.code.label(off)
 
 
 def shuffled(code: Code, element: str, x: str, y: str, width: int, lanes: Iterable[int]) -> str:

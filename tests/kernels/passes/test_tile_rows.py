@@ -39,7 +39,7 @@ def tiles(text: str) -> tuple[int, int]:
     return sum(isinstance(s, kir.LoadTile) for s in found), sum(isinstance(s, kir.StoreTile) for s in found)
 
 
-@pytest.mark.parametrize("rows", [1, 16, 63, 64, 130])
+@pytest.mark.parametrize("rows", [1, 3, 13, 16, 63, 64, 130])
 def test_every_length_of_rows(rows: int) -> None:
     program = soac.compile(PROGRAM)
     for m in (*range(20), 31, 32, 33):

@@ -169,3 +169,20 @@ def test_vectors_are_of_a_register(entry: str) -> None:
     full, is_order_free = kernel.lanes.width, not depends_on_lanes(kernel)
     assert is_order_free == (entry == "squares")
     assert [lanes and lanes.width for lanes in widths] == ([full // 2, full] if is_order_free else [full, full])
+
+
+@pytest.mark.parametrize("m", [1, 3, 4, 7, 15, 16, 17, 40, 100])
+def test_long_rows_in_narrow_vectors(efforts: list[Effort], m: int) -> None:
+    """Tiles have more columns than a vector of little effort has lanes."""
+    text = """entry rounds [n][m] (x: [n][m]f64): [n][m]f64 =
+      map (\\r -> (loop (out, s) = (replicate m 0, 1) for i < m do
+        let s = (s + r[i]) * 0.5 in (out with [i] = s, s)).0) x"""
+    x = np.random.default_rng(m).integers(0, 9, (70, m)).astype(np.float64)
+    wanted, s = np.empty_like(x), np.ones(70)
+    for i in range(m):
+        s = (s + x[:, i]) * 0.5
+        wanted[:, i] = s
+    program = soac.compile(text)
+    for _ in range(2):
+        assert np.array_equal(program.rounds(x), wanted)
+    assert efforts[0] is Effort.QUICK
