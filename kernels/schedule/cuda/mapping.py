@@ -38,7 +38,6 @@ from itertools import permutations
 from ....ir import scalar
 from ....ir.core import Copied, Level, PrimOp, SegSpace, SizeParam
 from ....ir.machine import BLOCK, WARP
-from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, Var
 from ...analysis.memory_model import SECTOR
@@ -313,8 +312,9 @@ def _computed_value(h: HostBuilder, name: Name, seen: dict[Name, Value]) -> Valu
         case PrimOp(op, prim, args):
             values = [standing_for(h, arg, seen) for arg in args]
             known = tuple(value for value in values if isinstance(value, bool | int | float))
-            if len(known) == len(args) and not (op in (Op.QUOT, Op.REM, Op.DIV, Op.MOD) and known[1] == 0):
-                return scalar.apply(op, prim, known)
+            if len(known) == len(args):
+                with suppress(scalar.ScalarFailure):
+                    return scalar.apply(op, prim, known)
         case SizeParam(_, default):
             return default
         case Copied(other):
