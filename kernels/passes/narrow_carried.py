@@ -135,7 +135,7 @@ class _Region:
         self.assumed: dict[KVar, Interval] = {x: (0, most) if x.name in ends else (-NUMBERS, NUMBERS - 1) for x in free}
         self.intervals = find_intervals((stm,), {x.name: of for x, of in self.assumed.items()})
         self.mutable = frozenset(s.var for s in every if isinstance(s, Declare))
-        self.components = frozenset(x for s in every if isinstance(s, BlockReduce | BlockScan) for x in _components(s))
+        self.components = tuple(x for s in every if isinstance(s, BlockReduce | BlockScan) for x in _components(s))
         self.made = _made(every)
         self.twins = self.find_twins(every)
         self.needed: dict[Operand, None] = {}
@@ -153,17 +153,17 @@ class _Region:
         """The greatest set of varying variables that fit and are made of each other, of what does not vary and of
         indices; of these what is carried, and what it is made of or makes."""
         inside = {x for s in every for x in operands_inside(s) if x in self.mutable}
-        near = self.components | self.mutable
+        near = self.mutable.union(self.components)
         fit = {x: of for x, of in self.made.items() if self.fits(x) and (x in near or self.is_gathered(x))}
         fit = {x: of for x, of in fit.items() if x not in inside}
         while lost := [x for x, values in fit.items() if not all(self.is_alike(v, fit) for v in values)]:
             for x in lost:
                 del fit[x]
-        beside: dict[KVar, set[KVar]] = {x: set() for x in fit}
+        beside: dict[KVar, dict[KVar, None]] = {x: {} for x in fit}
         for x, values in fit.items():
             for y in (y for value in values for y in _parts(value) if y in fit):
-                beside[x].add(y)
-                beside[y].add(x)
+                beside[x][y] = None
+                beside[y][x] = None
         pending = [*_carried(every), *self.components]
         found: dict[KVar, KVar] = {}
         while pending:
