@@ -23,7 +23,7 @@ from soac.flatten.fusion.driver import fuse
 from soac.flatten.fusion.rules import SIDE_BY_SIDE, VERTICAL
 from soac.flatten.irregular.soacs import varying_rule
 from soac.flatten.rules.bulk import invariant_rule
-from soac.flatten.rules.control import map_loop
+from soac.flatten.rules.control import map_loop, top_rule
 from soac.flatten.rules.maps import map_rule
 from soac.ir.check import Stage, check
 from soac.ir.core import Stm
@@ -77,14 +77,15 @@ NAMES = (*(rule.value for rule in Rule), *OTHERS)
 """What a trace can show."""
 
 BESIDE: dict[str, tuple[RuleFunction, ...]] = {
+    "map_loop": (top_rule,),
     "slice_rule": (invariant_rule,),
     "concat_rule": (invariant_rule,),
     "branch_write_rule": (map_loop,),
     "row_operators_rule": (invariant_rule, varying_rule),
     "varying_update_rule": (varying_rule,),
 }
-"""What a rule cannot fire without: loops in which rows are written, bounds and sizes that are known before the nest,
-rows that are not in a thread."""
+"""What a rule cannot do without: the one that takes loops outside of a nest; loops in which rows are written, bounds and
+sizes that are known before the nest, rows that are not in a thread."""
 
 
 def test_every_rule_has_programs_of_its_own() -> None:
