@@ -80,12 +80,12 @@ BESIDE: dict[str, tuple[RuleFunction, ...]] = {
     "map_loop": (top_rule,),
     "slice_rule": (invariant_rule,),
     "concat_rule": (invariant_rule,),
-    "branch_write_rule": (map_loop,),
+    "branch_write_rule": (map_loop, top_rule),
     "row_operators_rule": (invariant_rule, varying_rule),
     "varying_update_rule": (varying_rule,),
 }
-"""What a rule cannot do without: the one that takes loops outside of a nest; loops in which rows are written, bounds and
-sizes that are known before the nest, rows that are not in a thread."""
+"""What a rule cannot do without: the one that takes loops outside of a nest; loops in which rows are written, bounds
+and sizes that are known before the nest, rows that are not in a thread."""
 
 
 def test_every_rule_has_programs_of_its_own() -> None:

@@ -71,7 +71,9 @@ def store_chosen(
     made = {p.name: (stm, k) for stm in all_stms(op.body) for k, p in enumerate(stm.pat)}
     half = len(old)
     left, right = ([p.name for p in side] for side in (op.params[:half], op.params[half:]))
-    _Choice(b, made, left, frozenset(right), arrays, at).store(op.body.result)
+    choice = _Choice(b, made, left, frozenset(right), arrays, at)
+    choice.forget(choice.known())  # of the same operator before
+    choice.store(op.body.result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +135,13 @@ class _Choice:
 
     def branch(self, cond: Operand, then: Callable[[], None], orelse: Callable[[], None]) -> None:
         """A branch, of which neither side sees what the other one makes."""
-        b, known = self.b, self.made.keys() & self.b.env.keys()
+        b, known = self.b, self.known()
         sides: list[tuple[kir.KStm, ...]] = []
         for side in (then, orelse):
             with b.nested() as stms:
                 side()
             sides.append(tuple(stms))
-            for name in self.made.keys() & b.env.keys() - known:
-                del b.env[name]
+            self.forget(self.known() - known)
         first, second = sides
         if first:
             b.emit(kir.KIf(cond, first, second))
@@ -153,8 +154,17 @@ class _Choice:
             stm, _ = self.made[atom.name]
             for name in free_in_stm(stm):
                 self.value(Var(name))
+            known = self.known()
             gen_stm(self.b, stm, Mode.THREAD)
+            self.forget(self.known() - known - {p.name for p in stm.pat})  # made inside of its branches
         return self.b.operand(atom)
+
+    def known(self) -> set[Name]:
+        return self.made.keys() & self.b.env.keys()
+
+    def forget(self, names: set[Name]) -> None:
+        for name in names:
+            del self.b.env[name]
 
     def store_extremum(self, results: tuple[Atom, ...]) -> bool:
         """Stores `max old right` where it may be another than `old`; gives whether results are that. -0 < +0, though
