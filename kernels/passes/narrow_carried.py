@@ -72,7 +72,7 @@ IN_LOOP, IN_OPERATOR = 8, 4
 
 
 def narrow_carried(kernel: Kernel) -> Kernel:
-    """The kernel with such variables in i32; the same one where there are none, or lanes are as wide as they are."""
+    """The kernel with such variables in i32; the same one where there are none, or lanes have elements of 64 bits."""
     if not any(map(_carries, all_statements(kernel.body))):
         return kernel
     facts = find_facts(kernel.body)
